@@ -11,11 +11,16 @@ namespace {
 
 std::string words(int code) {
   switch (static_cast<BytesErrc>(code)) {
-    case BytesErrc::kTruncated: return "the frame ends inside a value";
-    case BytesErrc::kBadLength: return "a length does not fit in the frame";
-    case BytesErrc::kBadVarint: return "a varint is too long";
-    case BytesErrc::kBadValue: return "a value is not allowed here";
-    case BytesErrc::kTooLarge: return "a value is too long for its length field";
+    case BytesErrc::kTruncated:
+      return "the frame ends inside a value";
+    case BytesErrc::kBadLength:
+      return "a length does not fit in the frame";
+    case BytesErrc::kBadVarint:
+      return "a varint is too long";
+    case BytesErrc::kBadValue:
+      return "a value is not allowed here";
+    case BytesErrc::kTooLarge:
+      return "a value is too long for its length field";
   }
   return "unknown";
 }
@@ -102,7 +107,8 @@ Result<std::optional<std::size_t>> Reader::length(bool flexible, bool wide) {
   }
   if (count == -1) return std::optional<std::size_t>{};
   if (count < 0) {
-    return bytes_error(BytesErrc::kBadLength, fmt::format("length {} at byte {}", count, position_));
+    return bytes_error(BytesErrc::kBadLength,
+                       fmt::format("length {} at byte {}", count, position_));
   }
   return std::optional<std::size_t>{static_cast<std::size_t>(count)};
 }

@@ -19,7 +19,8 @@ std::string words(int code) {
 std::string_view name(ErrorCode code) {
   switch (code) {
 #define KM_ERROR(name, code, retriable) \
-  case ErrorCode::name: return #name;
+  case ErrorCode::name:                 \
+    return #name;
 #include "kmirror/model/error_code.def"
 #undef KM_ERROR
   }
@@ -29,7 +30,8 @@ std::string_view name(ErrorCode code) {
 bool is_retriable(ErrorCode code) {
   switch (code) {
 #define KM_ERROR(name, code, retriable) \
-  case ErrorCode::name: return (retriable) != 0;
+  case ErrorCode::name:                 \
+    return (retriable) != 0;
 #include "kmirror/model/error_code.def"
 #undef KM_ERROR
   }

@@ -14,8 +14,8 @@ namespace kmirror {
 }  // namespace kmirror
 
 // KM_CHECK(condition, "format {}", values...): aborts with the values when the condition is false.
-#define KM_CHECK(condition, ...)                                                              \
-  do {                                                                                        \
-    if (!(condition)) [[unlikely]]                                                            \
-      ::kmirror::check_failed(#condition, __FILE__, __LINE__, ::fmt::format(__VA_ARGS__));    \
+#define KM_CHECK(condition, ...)                                                           \
+  do {                                                                                     \
+    if (!(condition)) [[unlikely]]                                                         \
+      ::kmirror::check_failed(#condition, __FILE__, __LINE__, ::fmt::format(__VA_ARGS__)); \
   } while (false)

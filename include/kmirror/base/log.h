@@ -29,9 +29,8 @@ void write(Level level, std::string_view event, const std::string& message);
 
 // KM_LOG(kInfo, "mirror.started", "mirror {} topic {}", mirror, topic)
 // The event name is stable: operators and tests look for it. Dotted: room, then what happened.
-#define KM_LOG(level, event, ...)                                                     \
-  do {                                                                                \
-    if (::kmirror::log::enabled(::kmirror::log::Level::level, event))                 \
-      ::kmirror::log::write(::kmirror::log::Level::level, event,                      \
-                            ::fmt::format(__VA_ARGS__));                              \
+#define KM_LOG(level, event, ...)                                                             \
+  do {                                                                                        \
+    if (::kmirror::log::enabled(::kmirror::log::Level::level, event))                         \
+      ::kmirror::log::write(::kmirror::log::Level::level, event, ::fmt::format(__VA_ARGS__)); \
   } while (false)

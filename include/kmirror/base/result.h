@@ -27,7 +27,8 @@ struct Error {
 };
 
 /// Called by Result::value() on an error: a programming mistake, so it aborts with the text.
-[[noreturn]] void throw_exception_from_error(const Error& error, const boost::source_location& where);
+[[noreturn]] void throw_exception_from_error(const Error& error,
+                                             const boost::source_location& where);
 
 template <class T>
 using Result = boost::system::result<T, Error>;
@@ -38,31 +39,31 @@ using Result = boost::system::result<T, Error>;
 #define KM_CONCAT(a, b) KM_CONCAT_(a, b)
 
 // KM_TRY(name, expression): declares `name` with the value, or returns the error.
-#define KM_TRY(name, ...)                                             \
-  auto KM_CONCAT(km_result_, __LINE__) = (__VA_ARGS__);               \
-  if (!KM_CONCAT(km_result_, __LINE__)) [[unlikely]]                  \
-    return std::move(KM_CONCAT(km_result_, __LINE__)).error();        \
+#define KM_TRY(name, ...)                                      \
+  auto KM_CONCAT(km_result_, __LINE__) = (__VA_ARGS__);        \
+  if (!KM_CONCAT(km_result_, __LINE__)) [[unlikely]]           \
+    return std::move(KM_CONCAT(km_result_, __LINE__)).error(); \
   auto name = std::move(*KM_CONCAT(km_result_, __LINE__))
 
 // KM_TRY_VOID(expression): returns the error of a Result<void> (or drops the value).
-#define KM_TRY_VOID(...)                                              \
-  do {                                                                \
-    auto km_result = (__VA_ARGS__);                                   \
-    if (!km_result) [[unlikely]]                                      \
-      return std::move(km_result).error();                            \
+#define KM_TRY_VOID(...)                   \
+  do {                                     \
+    auto km_result = (__VA_ARGS__);        \
+    if (!km_result) [[unlikely]]           \
+      return std::move(km_result).error(); \
   } while (false)
 
 // The same inside a coroutine. `expression` must be a plain co_await of a named awaitable call;
 // see docs/decisions/0002-coroutine-rules.md.
-#define KM_CO_TRY(name, ...)                                          \
-  auto KM_CONCAT(km_result_, __LINE__) = __VA_ARGS__;                 \
-  if (!KM_CONCAT(km_result_, __LINE__)) [[unlikely]]                  \
-    co_return std::move(KM_CONCAT(km_result_, __LINE__)).error();     \
+#define KM_CO_TRY(name, ...)                                      \
+  auto KM_CONCAT(km_result_, __LINE__) = __VA_ARGS__;             \
+  if (!KM_CONCAT(km_result_, __LINE__)) [[unlikely]]              \
+    co_return std::move(KM_CONCAT(km_result_, __LINE__)).error(); \
   auto name = std::move(*KM_CONCAT(km_result_, __LINE__))
 
-#define KM_CO_TRY_VOID(...)                                           \
-  do {                                                                \
-    auto km_result = __VA_ARGS__;                                     \
-    if (!km_result) [[unlikely]]                                      \
-      co_return std::move(km_result).error();                         \
+#define KM_CO_TRY_VOID(...)                   \
+  do {                                        \
+    auto km_result = __VA_ARGS__;             \
+    if (!km_result) [[unlikely]]              \
+      co_return std::move(km_result).error(); \
   } while (false)

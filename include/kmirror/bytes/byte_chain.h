@@ -38,7 +38,7 @@ struct FileRange {
 class ByteChain {
  public:
   struct Fragment {
-    Slice memory;    ///< used if file.source is null
+    Slice memory;  ///< used if file.source is null
     FileRange file;
     [[nodiscard]] bool is_file() const { return file.source != nullptr; }
     [[nodiscard]] std::size_t size() const { return is_file() ? file.size : memory.size(); }

@@ -15,11 +15,11 @@
 namespace kmirror {
 
 enum class BytesErrc {
-  kTruncated = 1,    ///< the frame ends inside a value
-  kBadLength = 2,    ///< a length that is negative where it must not be, or beyond the frame
-  kBadVarint = 3,    ///< a varint longer than its type
-  kBadValue = 4,     ///< a null where the schema has none, or an order that is not allowed
-  kTooLarge = 5,     ///< a value too long for its length field, on encoding
+  kTruncated = 1,  ///< the frame ends inside a value
+  kBadLength = 2,  ///< a length that is negative where it must not be, or beyond the frame
+  kBadVarint = 3,  ///< a varint longer than its type
+  kBadValue = 4,   ///< a null where the schema has none, or an order that is not allowed
+  kTooLarge = 5,   ///< a value too long for its length field, on encoding
 };
 [[nodiscard]] const boost::system::error_category& bytes_category();
 [[nodiscard]] inline Error bytes_error(BytesErrc code, std::string text) {
@@ -37,7 +37,8 @@ class Reader {
   template <class T>
     requires std::is_integral_v<T>
   [[nodiscard]] Result<T> integer() {
-    if (remaining() < sizeof(T)) [[unlikely]] return truncated(sizeof(T));
+    if (remaining() < sizeof(T)) [[unlikely]]
+      return truncated(sizeof(T));
     const T value = load_be<T>(frame_.data() + position_);
     position_ += sizeof(T);
     return value;

@@ -23,8 +23,12 @@ class Offset {
   constexpr explicit Offset(std::int64_t value) : value_(value) {}
   [[nodiscard]] constexpr std::int64_t get() const { return value_; }
   [[nodiscard]] constexpr Offset next() const { return Offset(value_ + 1); }
-  friend constexpr Offset operator+(Offset a, std::int64_t count) { return Offset(a.value_ + count); }
-  friend constexpr Offset operator-(Offset a, std::int64_t count) { return Offset(a.value_ - count); }
+  friend constexpr Offset operator+(Offset a, std::int64_t count) {
+    return Offset(a.value_ + count);
+  }
+  friend constexpr Offset operator-(Offset a, std::int64_t count) {
+    return Offset(a.value_ - count);
+  }
   /// The distance in offsets.
   friend constexpr std::int64_t operator-(Offset a, Offset b) { return a.value_ - b.value_; }
   friend constexpr auto operator<=>(Offset, Offset) = default;
@@ -75,7 +79,8 @@ struct TopicPartition {
 
 struct TopicIdPartition {
   TopicIdPartition() = default;
-  TopicIdPartition(Uuid id, std::int32_t partition_index) : topic_id(id), partition(partition_index) {}
+  TopicIdPartition(Uuid id, std::int32_t partition_index)
+      : topic_id(id), partition(partition_index) {}
   Uuid topic_id;
   std::int32_t partition = 0;
   friend auto operator<=>(const TopicIdPartition&, const TopicIdPartition&) = default;
@@ -90,7 +95,9 @@ struct TopicIdPartition {
 
 template <>
 struct std::hash<kmirror::Offset> {
-  std::size_t operator()(kmirror::Offset v) const noexcept { return std::hash<std::int64_t>{}(v.get()); }
+  std::size_t operator()(kmirror::Offset v) const noexcept {
+    return std::hash<std::int64_t>{}(v.get());
+  }
 };
 template <>
 struct std::hash<kmirror::Uuid> {
