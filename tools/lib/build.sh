@@ -1,6 +1,9 @@
 #!/usr/bin/env bash
 # Configures and builds into build/<flavour>. Flavours: dev (plain), asan (with UBSan), tsan.
-# Sourced by the other scripts after setup.sh.
+#
+#   tools/lib/build.sh FLAVOUR [--configure | TARGETS...]
+#
+# Other scripts source it after setup.sh.
 
 # km_flavour_of SAN: the build folder's name for --san=SAN (empty: dev).
 km_flavour_of() {
@@ -41,3 +44,11 @@ km_build() {
   if grep -q 'No space left on device' "$log"; then km_die 73 "the disk is full"; fi
   km_die 70 "the build failed; the whole output is in build/$flavour/build.log"
 }
+
+if [ "${BASH_SOURCE[0]}" = "$0" ]; then
+  set -euo pipefail
+  KM_TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+  . "$KM_TOP/tools/lib/setup.sh"
+  [ $# -ge 1 ] || km_die 64 "usage: tools/lib/build.sh dev|asan|tsan [--configure | TARGETS...]"
+  if [ "${2:-}" = --configure ]; then km_configure "$1"; else km_build "$@"; fi
+fi
