@@ -70,9 +70,9 @@ class TaskGroup {
 template <class T>
 class Completion;
 
-/// Runs `work` on `target` and yields its value on the calling coroutine's own executor. `work` is
-/// a plain function object, never a coroutine. If `target` is the caller's loop it still goes
-/// through the queue, so that order stays first come, first served.
+/// Runs `work` on `target` and yields its value on the calling coroutine's own executor. `work` is a
+/// plain function object, never a coroutine. If `target` is the caller's loop it still goes through
+/// the queue, so that order stays first come, first served.
 template <class T>
 [[nodiscard]] Awaitable<T> call_on(Loop& target, UniqueFunction<T()> work);
 

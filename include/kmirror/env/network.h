@@ -42,8 +42,8 @@ class Stream {
   /// read at a time; `into` must stay valid until it returns. Errors: the system's;
   /// operation_aborted after close() or a cancelled task.
   [[nodiscard]] virtual Awaitable<Result<std::size_t>> read_some(std::span<std::uint8_t> into) = 0;
-  /// Sends all of `bytes`; file ranges go from file to socket without passing through our memory.
-  /// At most one write at a time. After an error the stream is of no further use.
+  /// Sends all of `bytes`; file ranges go from file to socket without passing through our memory. At
+  /// most one write at a time. After an error the stream is of no further use.
   [[nodiscard]] virtual Awaitable<Result<void>> write(ByteChain bytes) = 0;
   /// Ends both directions at once; waiting calls return operation_aborted. May be repeated.
   virtual void close() = 0;
@@ -59,8 +59,7 @@ class Acceptor {
   virtual ~Acceptor() = default;
 
   /// Waits for the next connection and makes its stream belong to `owner`. Errors: the system's (a
-  /// passing one such as EMFILE is worth another try after a pause); operation_aborted after
-  /// close().
+  /// passing one such as EMFILE is worth another try after a pause); operation_aborted after close().
   [[nodiscard]] virtual Awaitable<Result<std::unique_ptr<Stream>>> accept(Loop& owner) = 0;
   [[nodiscard]] virtual Endpoint local() const = 0;  ///< with the real port where 0 was asked for
   virtual void close() = 0;
@@ -75,8 +74,9 @@ class Network {
 
   /// Connects from the calling coroutine's loop `owner`; tries every address of the name in turn.
   /// Errors: name not found, refused, timed_out at `deadline`; the message names host and port.
-  [[nodiscard]] virtual Awaitable<Result<std::unique_ptr<Stream>>> connect(
-      Loop& owner, Endpoint to, Instant deadline, SocketOptions options) = 0;
+  [[nodiscard]] virtual Awaitable<Result<std::unique_ptr<Stream>>> connect(Loop& owner, Endpoint to,
+                                                                           Instant deadline,
+                                                                           SocketOptions options) = 0;
   /// Listens at once (port 0: any free port). Error: address in use, …, naming host and port.
   [[nodiscard]] virtual Result<std::unique_ptr<Acceptor>> listen(Loop& owner, Endpoint at,
                                                                  SocketOptions options) = 0;

@@ -33,8 +33,8 @@ class ReplicaManager final : public metadata::MetadataListener {
   [[nodiscard]] static std::vector<storage::ExpectedLog> expected_logs(
       const metadata::MetadataImage& image, NodeId node_id, const ResolveLogConfig& resolve);
 
-  /// Creates, removes and reconfigures logs. A partition is served once its log is there, which may
-  /// be a little after this returns; until then clients are told LEADER_NOT_AVAILABLE.
+  /// Creates, removes and reconfigures logs. A partition is served once its log is there, which may be
+  /// a little after this returns; until then clients are told LEADER_NOT_AVAILABLE.
   void on_metadata(const metadata::MetadataDelta& delta) override;
   /// Resolves and applies the settings of one topic again: for a mirror state that is not metadata.
   /// Loop 0.
