@@ -3,7 +3,9 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 
+#include "kmirror/base/unique_function.h"
 #include "kmirror/env/awaitable.h"
 #include "kmirror/model/types.h"
 
@@ -12,6 +14,15 @@ namespace kmirror::env {
 /// A moment of the monotonic clock. Only differences mean something.
 using Instant = std::chrono::steady_clock::time_point;
 using Duration = std::chrono::steady_clock::duration;
+
+/// A call that will come. Destroying it on the executor's loop takes the call back for certain.
+class Timer {
+ public:
+  Timer() = default;
+  Timer(const Timer&) = delete;
+  Timer& operator=(const Timer&) = delete;
+  virtual ~Timer() = default;
+};
 
 class Clock {
  public:
@@ -27,6 +38,12 @@ class Clock {
   /// Resumes the calling coroutine, on its own executor, at or after `when`. Cancelling the task
   /// ends the wait early; it then returns normally, so look at the task group's state.
   [[nodiscard]] virtual Awaitable<void> sleep_until(Instant when) = 0;
+  /// Runs `work` once, on `executor`, at or after `when`, unless the returned timer is destroyed
+  /// first. Called and destroyed on the executor's own loop. For env/async.h and timeouts without a
+  /// coroutine.
+  [[nodiscard]] virtual std::unique_ptr<Timer> call_at(const boost::asio::any_io_executor& executor,
+                                                       Instant when,
+                                                       UniqueFunction<void()> work) = 0;
 };
 
 class Rng {

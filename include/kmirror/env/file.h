@@ -80,8 +80,8 @@ class FileSystem {
 
   /// Reads a whole file of at most `limit_bytes`. Error also if it is longer.
   [[nodiscard]] Result<std::string> read_text(const std::string& path, std::size_t limit_bytes);
-  /// Replaces `path` by `text` so that after a power cut either the old or the new content is there:
-  /// writes `path`.tmp, syncs it, renames it, syncs the directory.
+  /// Replaces `path` by `text` so that after a power cut either the old or the new content is
+  /// there: writes `path`.tmp, syncs it, renames it, syncs the directory.
   [[nodiscard]] Result<void> write_text_atomically(const std::string& path, std::string_view text,
                                                    bool secret = false);
 };

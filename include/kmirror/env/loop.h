@@ -33,8 +33,8 @@ class DiskPool {
   DiskPool& operator=(const DiskPool&) = delete;
   virtual ~DiskPool() = default;
 
-  /// Runs `work` on a pool thread. Work is started in order. Any thread. When 10,000 pieces wait the
-  /// call runs `work` in place: a slow disk then slows the callers instead of eating memory.
+  /// Runs `work` on a pool thread. Work is started in order. Any thread. When 10,000 pieces wait
+  /// the call runs `work` in place: a slow disk then slows the callers instead of eating memory.
   virtual void submit(UniqueFunction<void()> work) = 0;
 };
 

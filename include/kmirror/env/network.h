@@ -6,6 +6,8 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "kmirror/base/result.h"
 #include "kmirror/bytes/byte_chain.h"
@@ -25,6 +27,14 @@ struct Endpoint {
   friend auto operator<=>(const Endpoint&, const Endpoint&) = default;
 };
 
+/// Parses "host:port" or "[v6 address]:port". Error (EINVAL): no port, a port outside 0 … 65535, no
+/// host, an IPv6 address without brackets; the message quotes the text and says what is missing.
+[[nodiscard]] Result<Endpoint> parse_endpoint(std::string_view text);
+
+/// Parses a list such as bootstrap.servers: endpoints separated by commas, blanks around them
+/// allowed. Errors: those of parse_endpoint(), an empty list, port 0.
+[[nodiscard]] Result<std::vector<Endpoint>> parse_endpoints(std::string_view text);
+
 struct SocketOptions {
   SocketOptions() = default;
   int send_buffer_bytes = -1;     ///< -1: the system's
@@ -42,8 +52,11 @@ class Stream {
   /// read at a time; `into` must stay valid until it returns. Errors: the system's;
   /// operation_aborted after close() or a cancelled task.
   [[nodiscard]] virtual Awaitable<Result<std::size_t>> read_some(std::span<std::uint8_t> into) = 0;
-  /// Sends all of `bytes`; file ranges go from file to socket without passing through our memory. At
-  /// most one write at a time. After an error the stream is of no further use.
+  /// Waits until read_some() would return at once (bytes, the peer's end or an error are there), so
+  /// that an idle connection needs no buffer. Counts as a read. Errors: as read_some().
+  [[nodiscard]] virtual Awaitable<Result<void>> wait_readable() = 0;
+  /// Sends all of `bytes`; file ranges go from file to socket without passing through our memory.
+  /// At most one write at a time. After an error the stream is of no further use.
   [[nodiscard]] virtual Awaitable<Result<void>> write(ByteChain bytes) = 0;
   /// Ends both directions at once; waiting calls return operation_aborted. May be repeated.
   virtual void close() = 0;
@@ -59,7 +72,8 @@ class Acceptor {
   virtual ~Acceptor() = default;
 
   /// Waits for the next connection and makes its stream belong to `owner`. Errors: the system's (a
-  /// passing one such as EMFILE is worth another try after a pause); operation_aborted after close().
+  /// passing one such as EMFILE is worth another try after a pause); operation_aborted after
+  /// close().
   [[nodiscard]] virtual Awaitable<Result<std::unique_ptr<Stream>>> accept(Loop& owner) = 0;
   [[nodiscard]] virtual Endpoint local() const = 0;  ///< with the real port where 0 was asked for
   virtual void close() = 0;
@@ -74,9 +88,8 @@ class Network {
 
   /// Connects from the calling coroutine's loop `owner`; tries every address of the name in turn.
   /// Errors: name not found, refused, timed_out at `deadline`; the message names host and port.
-  [[nodiscard]] virtual Awaitable<Result<std::unique_ptr<Stream>>> connect(Loop& owner, Endpoint to,
-                                                                           Instant deadline,
-                                                                           SocketOptions options) = 0;
+  [[nodiscard]] virtual Awaitable<Result<std::unique_ptr<Stream>>> connect(
+      Loop& owner, Endpoint to, Instant deadline, SocketOptions options) = 0;
   /// Listens at once (port 0: any free port). Error: address in use, …, naming host and port.
   [[nodiscard]] virtual Result<std::unique_ptr<Acceptor>> listen(Loop& owner, Endpoint at,
                                                                  SocketOptions options) = 0;
