@@ -18,11 +18,12 @@ class Broker:
     `folder` holds configuration, data and logs. `overrides` are lines of server.properties.
     """
 
-    def __init__(self, version, folder, overrides=None, heap="384m"):
+    def __init__(self, version, folder, overrides=None, heap="384m", options=kafka_dist.QUICK):
         self.version = version
         self.folder = folder
         self.port = free_port()
         self._heap = heap
+        self._options = options
         self._process = None
         self._zookeeper = None
         self._uses_zookeeper = kafka_dist.version_key(version) < (3, 3)
@@ -78,7 +79,7 @@ class Broker:
         if self._uses_zookeeper and (self._zookeeper is None or not self._zookeeper.alive()):
             self._start_zookeeper()
         command = kafka_dist.java(self.version, "kafka.Kafka", self._config, heap=self._heap,
-                                  level="INFO")
+                                  level="INFO", options=self._options)
         self._process = Process(f"kafka {self.version}", command,
                                 os.path.join(self.folder, "broker.log"), cwd=self.folder)
         self._process.wait_ready(lambda: wire.broker_count(self.port) >= 1, "answering Metadata", 120)
@@ -99,6 +100,11 @@ class Broker:
             wire.connect(self._side_port, 1.0).close()
             return True
         self._zookeeper.wait_ready(listening, "listening", 60)
+
+    @property
+    def process(self):
+        """The broker's process, for those who measure it."""
+        return self._process
 
     def stop(self):
         """Clean stop; the data stays."""

@@ -110,13 +110,17 @@ def fetch(version, with_mirror_maker=False):
     return folder
 
 
-def java(version, *arguments, heap="256m", level="WARN", options=(), with_mirror_maker=False):
+# A JVM that starts soon, for tests; and one that runs fast once it is warm, for measurements.
+QUICK = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+FAST = ("-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20")
+
+
+def java(version, *arguments, heap="256m", level="WARN", options=QUICK, with_mirror_maker=False):
     """Command line that runs a class of that version: java(version, "kafka.Kafka", "file")."""
     folder = fetch(version, with_mirror_maker)
     config = (f"-Dlog4j2.configurationFile={folder}/log4j2.properties" if version_key(version) >= (4, 0)
               else f"-Dlog4j.configuration=file:{folder}/log4j.properties")
-    return ["java", f"-Xms{heap}", f"-Xmx{heap}", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
-            "-Xshare:auto", "-Djava.net.preferIPv4Stack=true", "-Djava.awt.headless=true",
+    return ["java", f"-Xms{heap}", f"-Xmx{heap}", "-Xshare:auto", "-Djava.net.preferIPv4Stack=true", "-Djava.awt.headless=true",
             "-Dzookeeper.jmx.log4j.disable=true", f"-Dlevel={level}", config, *options,
             "-cp", f"{folder}/lib/*", *arguments]
 

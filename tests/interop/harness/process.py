@@ -90,6 +90,12 @@ class Process:
                     return int(line.split()[1]) * 1024
         raise OSError(f"no {key} for {self.name}")
 
+    def cpu_seconds(self):
+        """User and system time of all its threads so far."""
+        with open(f"/proc/{self.pid}/stat", encoding="ascii") as file:
+            fields = file.read().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def output(self):
         """All it has said so far."""
         with open(self.log, encoding="utf-8", errors="replace") as file:

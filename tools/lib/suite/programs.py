@@ -67,8 +67,8 @@ def run(flavour, tests, workers=2):
         jobs = [(name, pool.submit(_run_one, flavour, name, command)) for name, command, _ in tests]
         for name, job in jobs:
             outcome = job.result()
-            verdict = f"{len(outcome.failures)} FAILED" if outcome.failures else "ok"
-            say(f"   {name}: {outcome.passed} ok, {verdict}")
+            verdict = f", {len(outcome.failures)} FAILED" if outcome.failures else ""
+            say(f"   {name}: {outcome.passed} ok{verdict}")
             total.add(outcome)
     return total
 
