@@ -1,10 +1,9 @@
 // MetadataEngine: the one door through which cluster metadata changes.
-// EmbeddedEngine (one daemon, its own __cluster_metadata log) implements it now; an engine that talks
-// to stock Kafka controllers fits the same interface, which is why the commands are Kafka's controller
-// requests.
-// Owner: loop 0. Commands may be called from any thread; `done` runs on loop 0, after the change is
-// durable and visible in image(). Commands take effect in the order of their calls.
-// Sources: KIP-631, Kafka 4.4 QuorumController; spec C, F; decisions 2, 3.
+// EmbeddedEngine (one daemon, its own __cluster_metadata log) implements it now; an engine that
+// talks to stock Kafka controllers fits the same interface, which is why the commands are Kafka's
+// controller requests. Owner: loop 0. Commands may be called from any thread; `done` runs on loop
+// 0, after the change is durable and visible in image(). Commands take effect in the order of their
+// calls. Sources: KIP-631, Kafka 4.4 QuorumController; spec C, F; decisions 2, 3.
 #pragma once
 
 #include <cstdint>
@@ -70,7 +69,8 @@ class MetadataEngine {
   // Controller requests. `is_mirror_sync` marks our own refresh, which may change mirror topics.
   virtual void create_topics(wire::CreateTopicsRequest request, ApiVersion version,
                              Done<wire::CreateTopicsResponse> done) = 0;
-  virtual void delete_topics(wire::DeleteTopicsRequest request, Done<wire::DeleteTopicsResponse> done) = 0;
+  virtual void delete_topics(wire::DeleteTopicsRequest request,
+                             Done<wire::DeleteTopicsResponse> done) = 0;
   virtual void create_partitions(wire::CreatePartitionsRequest request, bool is_mirror_sync,
                                  Done<wire::CreatePartitionsResponse> done) = 0;
   virtual void incremental_alter_configs(wire::IncrementalAlterConfigsRequest request,
@@ -101,7 +101,8 @@ class MetadataEngine {
   virtual void allocate_producer_ids(Done<Result<ProducerIdBlock>> done) = 0;
   /// Moves the allocator past `seen` if it is not already (decisions 3.13).
   virtual void raise_producer_ids(ProducerId seen, Done<Result<void>> done) = 0;
-  /// Creates an internal topic (compacted) if it is not there: __mirror_state, __consumer_offsets, …
+  /// Creates an internal topic (compacted) if it is not there: __mirror_state, __consumer_offsets,
+  /// …
   virtual void create_internal_topic(std::string name, std::int32_t partitions, ConfigMap configs,
                                      Done<Result<void>> done) = 0;
 };

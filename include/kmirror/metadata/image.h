@@ -1,7 +1,8 @@
 // MetadataImage: brokers, topics, partitions, configs, mirrors and ACLs at one offset of the
 // metadata log. Immutable; a new one replaces it on every change.
 // Owner: built on loop 0; any thread reads it through MetadataEngine::image().
-// Sources: Kafka 4.4 MetadataImage, TopicImage, PartitionRegistration; spec D.3; decisions section 2.
+// Sources: Kafka 4.4 MetadataImage, TopicImage, PartitionRegistration; spec D.3; decisions
+// section 2.
 #pragma once
 
 #include <cstdint>
@@ -47,7 +48,12 @@ struct PartitionImage {
 };
 
 /// What the operator wants of a mirror topic (MirrorTopicStateChangeRecord, decisions section 2).
-enum class DesiredMirrorState : std::int8_t { kNone = -1, kMirroring = 3, kPaused = 5, kStopped = 7 };
+enum class DesiredMirrorState : std::int8_t {
+  kNone = -1,
+  kMirroring = 3,
+  kPaused = 5,
+  kStopped = 7
+};
 
 struct TopicImage {
   TopicImage() = default;
@@ -56,7 +62,7 @@ struct TopicImage {
   std::vector<PartitionImage> partitions;  ///< index = partition
   std::optional<std::string> mirror_name;  ///< the mirror that owns the topic, if any
   DesiredMirrorState desired_mirror_state = DesiredMirrorState::kNone;
-  std::int64_t last_state_offset = -1;     ///< metadata offset of the last desired-state change
+  std::int64_t last_state_offset = -1;  ///< metadata offset of the last desired-state change
   /// True while clients must not write: it belongs to a mirror and is not (yet) wanted STOPPED.
   /// The actual state decides for a topic that is wanted STOPPED: see mirror::.
   [[nodiscard]] bool is_mirrored() const {
@@ -97,7 +103,8 @@ struct AclImage {
 
 struct FeatureLevel {
   FeatureLevel() = default;
-  FeatureLevel(std::int16_t lo, std::int16_t hi, std::int16_t fin) : min(lo), max(hi), finalized(fin) {}
+  FeatureLevel(std::int16_t lo, std::int16_t hi, std::int16_t fin)
+      : min(lo), max(hi), finalized(fin) {}
   std::int16_t min = 0;
   std::int16_t max = 0;
   std::int16_t finalized = 0;
@@ -107,8 +114,8 @@ class MetadataImage {
  public:
   MetadataImage() = default;
 
-  std::int64_t offset = -1;         ///< the last metadata record applied
-  std::string cluster_id;           ///< 22 characters
+  std::int64_t offset = -1;  ///< the last metadata record applied
+  std::string cluster_id;    ///< 22 characters
   NodeId controller_id{-1};
   std::map<NodeId, std::shared_ptr<const BrokerImage>> brokers;
   std::map<std::string, std::shared_ptr<const TopicImage>, std::less<>> topics;
@@ -122,7 +129,8 @@ class MetadataImage {
 
   [[nodiscard]] std::shared_ptr<const TopicImage> topic(std::string_view name) const;
   [[nodiscard]] std::shared_ptr<const TopicImage> topic(const Uuid& id) const;
-  [[nodiscard]] const PartitionImage* partition(std::string_view topic_name, std::int32_t index) const;
+  [[nodiscard]] const PartitionImage* partition(std::string_view topic_name,
+                                                std::int32_t index) const;
   /// The overrides of a resource; an empty map if it has none.
   [[nodiscard]] const ConfigMap& config(const ConfigResource& resource) const;
   /// Names of all mirrors, sorted: the CLUSTER_MIRROR resources.
