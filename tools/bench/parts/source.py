@@ -5,7 +5,7 @@ import os
 import random
 import subprocess
 
-from harness import kafka_dist, wire
+from harness import kafka_dist, wait, wire
 from harness.broker import Broker
 
 VERSION = "4.3.1"
@@ -80,3 +80,13 @@ def warm(data, topic):
         with open(path, "rb") as file:
             while file.read(1 << 22):
                 pass
+
+
+def wait_count(port, topic, partitions, records, deadline_s=180):
+    """Waits until a cluster has that many records of a topic."""
+    wait.until(lambda: end_offsets(port, topic, partitions) >= records, f"{records} in {topic}", deadline_s)
+
+
+def delete_topic(cluster, topic):
+    """Deletes a topic, so that the next one finds the page cache free."""
+    tool("TopicCommand", "--bootstrap-server", cluster, "--delete", "--topic", topic)
