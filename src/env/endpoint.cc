@@ -51,10 +51,10 @@ Result<Endpoint> parse_endpoint(std::string_view text) {
   }
   const std::size_t colon = text.find(':');
   if (colon == std::string_view::npos) return invalid(text, "the port is missing");
-  if (colon == 0) return invalid(text, "the host is missing");
   if (text.find(':', colon + 1) != std::string_view::npos) {
     return invalid(text, "an IPv6 address must stand in brackets, as in [::1]:9092");
   }
+  if (colon == 0) return invalid(text, "the host is missing");
   const std::string_view host = text.substr(0, colon);
   if (host.find_first_of(" \t/") != std::string_view::npos) {
     return invalid(text, "the host contains a blank or '/'");
