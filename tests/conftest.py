@@ -64,3 +64,9 @@ def kafka(tmp_path_factory):
 def old_kafka(tmp_path_factory):
     """A real Kafka of the time before topic ids on the wire, with ZooKeeper."""
     yield from _broker(tmp_path_factory, kafka_dist.OLD)
+
+
+@pytest.fixture(scope="session", params=["kafka"])
+def server(request):
+    """What is asked: the cases hold on a real Kafka, so the right values are right."""
+    return request.getfixturevalue(request.param)
