@@ -127,11 +127,8 @@ std::vector<ConfigDef> durability_keys() {
       ConfigDef("log.flush.interval.messages", kLong, "9223372036854775807", "records",
                 "Default of flush.messages.")
           .at_least(1),
-      ConfigDef("log.flush.offset.checkpoint.interval.ms", kInt, "60000", "ms",
-                "Time between two writes of the recovery point checkpoint.")
-          .at_least(1),
       ConfigDef("replica.high.watermark.checkpoint.interval.ms", kLong, "5000", "ms",
-                "Time between two writes of the high watermark checkpoint.")
+                "Time between two writes of the checkpoint files of a log directory.")
           .at_least(1),
       ConfigDef("producer.id.expiration.ms", kInt, "86400000", "ms",
                 "Idle time after which a log forgets a producer id.")

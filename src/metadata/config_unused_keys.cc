@@ -30,7 +30,7 @@ constexpr std::array<std::string_view, 18> kPrefixes = {
     "zookeeper.",
 };
 
-constexpr std::array<std::string_view, 60> kNames = {
+constexpr std::array<std::string_view, 61> kNames = {
     "alter.config.policy.class.name",
     "auto.leader.rebalance.enable",
     "background.threads",
@@ -56,6 +56,7 @@ constexpr std::array<std::string_view, 60> kNames = {
     "log.cleaner.io.max.bytes.per.second",
     "log.cleaner.threads",
     "log.dir.failure.timeout.ms",
+    "log.flush.offset.checkpoint.interval.ms",
     "log.flush.scheduler.interval.ms",
     "log.flush.start.offset.checkpoint.interval.ms",
     "log.initial.task.delay.ms",
