@@ -47,7 +47,7 @@ function(kmirror_program NAME)
   endif()
   add_executable(${NAME} ${ARG_SOURCE})
   target_include_directories(${NAME} PRIVATE ${CMAKE_SOURCE_DIR}/src)
-  target_link_libraries(${NAME} PRIVATE kmirror_${ARG_ROOM} Boost::json Boost::program_options)
+  target_link_libraries(${NAME} PRIVATE kmirror_${ARG_ROOM})
   set_target_properties(${NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 endfunction()
 

@@ -41,6 +41,8 @@ class ReplicaManager final : public metadata::MetadataListener {
   void refresh_config(const std::string& topic);
   /// Calls `done` on loop 0 when every log asked for so far is there or has failed. Loop 0.
   void when_settled(UniqueFunction<void()> done);
+  /// Called on loop 0 for each log that on_metadata() made. Set before the first metadata comes.
+  std::function<void(const std::shared_ptr<storage::PartitionLog>& log)> on_log_created;
   /// Partitions whose log could not be made or opened. Any thread.
   [[nodiscard]] std::int64_t failed_count() const;
 
