@@ -36,7 +36,8 @@ endfunction()
 
 function(kmirror_use_asio TARGET)
   target_link_libraries(${TARGET} PUBLIC kmirror_asio)
-  target_compile_options(${TARGET} PRIVATE -fpch-preprocess)
+  # gcc 12 takes Asio's own allocator of coroutine frames for a mismatch.
+  target_compile_options(${TARGET} PRIVATE -fpch-preprocess -Wno-mismatched-new-delete)
   target_precompile_headers(${TARGET} REUSE_FROM kmirror_asio_pch)
 endfunction()
 
