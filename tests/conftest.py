@@ -11,6 +11,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "int
 from harness import kafka_dist, paths  # noqa: E402
 from harness.agent import Agent  # noqa: E402
 from harness.broker import Broker  # noqa: E402
+from harness.daemon import Daemon  # noqa: E402
 from harness.process import kill_all  # noqa: E402
 
 
@@ -70,3 +71,24 @@ def old_kafka(tmp_path_factory):
 def server(request):
     """What is asked: the cases hold on a real Kafka, so the right values are right."""
     return request.getfixturevalue(request.param)
+
+
+@pytest.fixture(scope="session")
+def kmirrord(tmp_path_factory):
+    """A kmirrord that many tests share; nobody stops it."""
+    daemon = Daemon(str(tmp_path_factory.mktemp("kmirrord"))).start()
+    yield daemon
+    daemon.close()
+
+
+@pytest.fixture
+def daemons(tmp_path):
+    """Makes kmirrord daemons for one test: `daemons(overrides)`, not yet started."""
+    made = []
+
+    def make(overrides=None):
+        made.append(Daemon(str(tmp_path / f"kmirrord-{len(made)}"), overrides))
+        return made[-1]
+    yield make
+    for daemon in made:
+        daemon.close()

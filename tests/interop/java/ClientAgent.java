@@ -14,20 +14,27 @@ import org.apache.kafka.common.utils.internals.Exit;
 public class ClientAgent {
   static final ObjectMapper JSON = new ObjectMapper();
 
+  // Leaves a tool instead of the JVM. Some tools catch it and exit a second time: the first counts.
   static class ToolExit extends RuntimeException {
-    final int code;
-
-    ToolExit(int code, String message) {
+    ToolExit(String message) {
       super(message);
-      this.code = code;
     }
+  }
+
+  static Integer exitCode;
+
+  static void leave(int code, String message) {
+    if (exitCode == null) {
+      exitCode = code;
+    }
+    throw new ToolExit(message);
   }
 
   public static void main(String[] args) throws Exception {
     PrintStream answers = System.out;
     System.setOut(System.err);
-    Exit.setExitProcedure((code, message) -> { throw new ToolExit(code, message); });
-    Exit.setHaltProcedure((code, message) -> { throw new ToolExit(code, message); });
+    Exit.setExitProcedure(ClientAgent::leave);
+    Exit.setHaltProcedure(ClientAgent::leave);
     Records records = new Records();
     Admins admins = new Admins();
     BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
@@ -71,7 +78,7 @@ public class ClientAgent {
     PrintStream capture = new PrintStream(bytes, true, StandardCharsets.UTF_8);
     PrintStream out = System.out;
     PrintStream err = System.err;
-    int code = 0;
+    exitCode = null;
     System.setOut(capture);
     System.setErr(capture);
     try {
@@ -80,16 +87,14 @@ public class ClientAgent {
       if (!(error.getCause() instanceof ToolExit)) {
         throw error;
       }
-      ToolExit exit = (ToolExit) error.getCause();
-      code = exit.code;
-      if (exit.getMessage() != null) {
-        capture.println(exit.getMessage());
+      if (error.getCause().getMessage() != null) {
+        capture.println(error.getCause().getMessage());
       }
     } finally {
       System.setOut(out);
       System.setErr(err);
     }
-    return JSON.createObjectNode().put("exit", code).put("out", bytes.toString(StandardCharsets.UTF_8));
+    return JSON.createObjectNode().put("exit", exitCode == null ? 0 : exitCode).put("out", bytes.toString(StandardCharsets.UTF_8));
   }
 
   static Class<?> find(JsonNode names) throws ClassNotFoundException {

@@ -9,7 +9,7 @@ from outcome import LOGS, ROOT, Outcome
 
 VENV = os.path.join(ROOT, "build", "venv")
 REQUIREMENTS = os.path.join(ROOT, "tests", "interop", "requirements.txt")
-FOLDERS = ["tests/interop", "tests/chaos"]
+FOLDERS = ["tests/tools", "tests/interop", "tests/chaos"]
 TIMEOUT_S = 2400
 
 
