@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,8 +15,8 @@
 
 #include "kmirror/base/metrics.h"
 #include "kmirror/env/environment.h"
+#include "kmirror/metadata/config_resolver.h"
 #include "kmirror/metadata/engine.h"
-#include "kmirror/mirror/mirror_config.h"
 #include "kmirror/storage/log_manager.h"
 
 namespace kmirror::wire {
@@ -37,17 +38,22 @@ namespace kmirror::mirror {
 
 using metadata::Done;
 
+/// What the mirror works on; all of it outlives the service. Configuration is read from `configs`
+/// when it is needed, so that a dynamic change holds at once.
 struct MirrorDeps {
   MirrorDeps(env::Environment& env, metadata::MetadataEngine& engine,
+             const metadata::ConfigResolver& resolver,
              coordinator::ClusterMirrorCoordinator& states, storage::LogManager& log_manager,
              metrics::Registry& registry)
       : environment(env),
         metadata(engine),
+        configs(resolver),
         coordinator(states),
         logs(log_manager),
         metrics(registry) {}
   env::Environment& environment;
   metadata::MetadataEngine& metadata;
+  const metadata::ConfigResolver& configs;
   coordinator::ClusterMirrorCoordinator& coordinator;
   storage::LogManager& logs;
   metrics::Registry& metrics;
@@ -55,7 +61,7 @@ struct MirrorDeps {
 
 class MirrorService {
  public:
-  MirrorService(MirrorDeps deps, MirrorBrokerConfig config);
+  explicit MirrorService(MirrorDeps deps);
   ~MirrorService();  ///< after stop() has returned, or before start()
   MirrorService(const MirrorService&) = delete;
   MirrorService& operator=(const MirrorService&) = delete;
@@ -64,8 +70,11 @@ class MirrorService {
   void start();
   /// Ends fetchers (their sessions are closed at the source), refreshes and retries. Once.
   [[nodiscard]] env::Awaitable<void> stop();
-  /// Dynamic broker keys: refresh interval, fetcher count, retry policy. Loop 0.
-  void update_config(MirrorBrokerConfig config);
+  /// Tells the mirror of a log that was made. Whoever creates logs calls this. Any thread.
+  void log_created(std::shared_ptr<storage::PartitionLog> log);
+  /// Called on loop 0 when a partition of `topic` became writable or read-only, after is_writable()
+  /// says so. Set before start().
+  std::function<void(const std::string& topic)> on_writable_changed;
 
   // ---- newest family ----
   /// Asks the source for its cluster id first: a source that is ourselves is refused with
