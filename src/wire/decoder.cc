@@ -106,6 +106,8 @@ void Decoder::nullable_records(const FieldSpec& spec, std::optional<ByteChain>& 
 bool Decoder::is_null(const FieldSpec& spec) {
   // A version in which the struct may not be null has no mark in front of it.
   if (!spec.allows_null(version_)) return false;
+  // Kafka marks null by a byte below 0, but by an unsigned varint of 0 inside a tagged field.
+  if (spec.tag != kNoTag) return unsigned_varint(spec.path) == 0;
   return number<std::int8_t>(spec) < 0;
 }
 
@@ -161,6 +163,12 @@ void Decoder::check_tag_size(const char* path, std::int64_t tag, std::size_t tol
   if (told == read) return;
   fail(path, bytes_error(BytesErrc::kBadLength,
                          fmt::format("tag {} says {} bytes and has {}", tag, told, read)));
+}
+
+bool Decoder::too_many(const FieldSpec& spec) {
+  fail(spec.path,
+       bytes_error(BytesErrc::kBadLength, "more elements than a frame of this size may hold"));
+  return false;
 }
 
 void Decoder::check_null_allowed(const FieldSpec& spec) {

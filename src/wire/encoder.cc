@@ -51,6 +51,12 @@ void Encoder::array_length(std::size_t count, bool flexible) {
   if (writer_ != nullptr) writer_->array_length(count, flexible);
 }
 
+void Encoder::null_mark(const FieldSpec& spec, bool present) {
+  // Kafka marks null by -1, but by 0 inside a tagged field.
+  const std::int8_t null = spec.tag == kNoTag ? -1 : 0;
+  number<std::int8_t>(present ? std::int8_t{1} : null);
+}
+
 void Encoder::null_length(bool flexible, bool wide) {
   if (flexible) {
     unsigned_varint(0);

@@ -58,10 +58,10 @@ def facts(entry):
     if out.get("latestVersionUnstable") is False:
         del out["latestVersionUnstable"]
     if "default" in out:
-        value = out["default"]
-        words = {None: "null", True: "true", False: "false"}
-        is_word = value is None or isinstance(value, bool)
-        out["default"] = words[value] if is_word else str(value)
+        value = out.pop("default")
+        # A JSON null is no default for Kafka's generator; the word "null" is the null default.
+        if value is not None:
+            out["default"] = str(value).lower() if isinstance(value, bool) else str(value)
     for key in ("fields", "commonStructs"):
         if key in out:
             out[key] = [facts(child) for child in out[key]]

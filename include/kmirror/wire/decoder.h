@@ -1,7 +1,8 @@
 // Decoder: fills message structs from a frame, of any version, guided by their field lists.
 // Owner: one task, for the time of one decode. Invariants: after the first error nothing is read
-// any more; nothing is allocated for a length that the rest of the frame cannot hold; depth is
-// that of the schema, which has no recursion. For generated code.
+// any more; nothing is allocated for a length that the rest of the frame cannot hold; the elements
+// of all arrays together take at most kMaxExpansion times the frame (and kFreeElementBytes); depth
+// is that of the schema, which has no recursion. For generated code.
 // Sources: Kafka protocol guide; KIP-482.
 #pragma once
 
@@ -14,10 +15,20 @@
 
 namespace kmirror::wire {
 
+/// Array elements are larger in memory than on the wire: 2 to 10 times in what real peers send, 30
+/// times in a frame of empty elements made to exhaust memory. A decoded message whose elements take
+/// more than this many times the frame's bytes is refused.
+inline constexpr std::size_t kMaxExpansion = 16;
+/// Elements of small frames are not counted so closely.
+inline constexpr std::size_t kFreeElementBytes = 65536;
+
 class Decoder {
  public:
   Decoder(Reader& reader, ApiVersion version, bool flexible)
-      : reader_(reader), version_(version.get()), flexible_(flexible) {}
+      : reader_(reader),
+        version_(version.get()),
+        flexible_(flexible),
+        element_bytes_left_(reader.remaining() * kMaxExpansion + kFreeElementBytes) {}
 
   [[nodiscard]] bool failed() const { return failed_; }
   [[nodiscard]] Error take_error() { return std::move(error_); }
@@ -93,7 +104,10 @@ class Decoder {
     value.clear();
     // A count within the frame may still be false: memory grows with what is really there.
     value.reserve(std::min(count, reader_.remaining() / sizeof(T) + 1));
-    for (std::size_t i = 0; i < count && !failed_; ++i) read(spec, value.emplace_back(), flexible);
+    for (std::size_t i = 0; i < count && !failed_; ++i) {
+      if (!take_memory(spec, sizeof(T))) return;
+      read(spec, value.emplace_back(), flexible);
+    }
   }
 
   template <class Struct>
@@ -140,6 +154,15 @@ class Decoder {
                     std::vector<UnknownTaggedField>& into);
   void check_tag_size(const char* path, std::int64_t tag, std::size_t told, std::size_t read);
   void check_null_allowed(const FieldSpec& spec);
+  // False, and an error, if the elements have become too many for their frame.
+  [[nodiscard]] bool take_memory(const FieldSpec& spec, std::size_t bytes) {
+    if (bytes > element_bytes_left_) [[unlikely]] {
+      return too_many(spec);
+    }
+    element_bytes_left_ -= bytes;
+    return true;
+  }
+  bool too_many(const FieldSpec& spec);
   void fail(const char* path, const Error& cause);
 
   Reader& reader_;
@@ -148,6 +171,7 @@ class Decoder {
   bool failed_ = false;
   bool matched_ = false;
   std::int64_t wanted_tag_ = kNoTag;
+  std::size_t element_bytes_left_;
   Error error_;
 };
 

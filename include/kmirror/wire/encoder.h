@@ -95,7 +95,7 @@ class Encoder {
                                 std::is_same_v<T, Bytes> || std::is_same_v<T, ByteChain>;
     if (!value && !spec.allows_null(version_)) return null_not_allowed(spec);
     if constexpr (!kHasLength) {
-      if (spec.allows_null(version_)) number<std::int8_t>(value ? 1 : -1);
+      if (spec.allows_null(version_)) null_mark(spec, value.has_value());
       if (value) structure(*value);
     } else if (value) {
       write(spec, *value, flexible);
@@ -132,6 +132,8 @@ class Encoder {
   void bytes(const Bytes& value, bool flexible);
   void records(const ByteChain& value, bool flexible);
   void array_length(std::size_t count, bool flexible);
+  // In front of a struct that may be null.
+  void null_mark(const FieldSpec& spec, bool present);
   void null_length(bool flexible, bool wide);
   void unsigned_varint(std::uint32_t value);
   // Writes the number of tagged fields; sets tags_ up for the second pass if there are any.
