@@ -49,22 +49,30 @@ def agent(tmp_path_factory):
     client.close()
 
 
-def _broker(tmp_path_factory, version):
-    broker = Broker(version, str(tmp_path_factory.mktemp("kafka-" + version))).start()
-    yield broker
-    broker.close()
+@pytest.fixture(scope="session")
+def brokers(tmp_path_factory):
+    """A real Kafka of a version, started when it is first asked for: `brokers(version)`."""
+    running = {}
+
+    def get(version):
+        if version not in running:
+            running[version] = Broker(version, str(tmp_path_factory.mktemp("kafka-" + version))).start()
+        return running[version]
+    yield get
+    for broker in running.values():
+        broker.close()
 
 
 @pytest.fixture(scope="session")
-def kafka(tmp_path_factory):
+def kafka(brokers):
     """A real Kafka of the newest version that the tests know."""
-    yield from _broker(tmp_path_factory, kafka_dist.MAIN)
+    return brokers(kafka_dist.MAIN)
 
 
 @pytest.fixture(scope="session")
-def old_kafka(tmp_path_factory):
-    """A real Kafka of the time before topic ids on the wire, with ZooKeeper."""
-    yield from _broker(tmp_path_factory, kafka_dist.OLD)
+def old_kafka(brokers):
+    """A real Kafka with ZooKeeper, of the time before Fetch knew topic ids."""
+    return brokers(kafka_dist.OLD)
 
 
 @pytest.fixture(scope="session", params=["kafka"])

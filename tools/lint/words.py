@@ -12,7 +12,7 @@ _TEST_WORDS = [
     (re.compile(r"\bDISA" r"BLED_\w"), "a test is not switched off"),
     (re.compile(r"\bGTEST_" r"SKIP\b|\bpytest\.(mark\.)?(skip|xfail)|\bunittest\.skip"),
      "a test does not skip"),
-    (re.compile(r"\bsleep_" r"for\b|\bu" r"sleep\(|\btime\.sl" r"eep\b|\bThread\.sl" r"eep\b"),
+    (re.compile(r"\bthis_thread::sl" r"eep_\w+|\bu" r"sleep\(|\btime\.sl" r"eep\b|\bThread\.sl" r"eep\b"),
      "a test waits for a condition, never for a time"),
 ]
 
@@ -46,5 +46,7 @@ SAMPLES = [
     ("test switched off", {"tests/unit/a/a_test.cc": "TEST(A, DISA" "BLED_B) {}\n"}, 1),
     ("test that skips", {"tests/interop/test_a.py": "pytest.sk" "ip('no')\n"}, 1),
     ("test that sleeps", {"tests/interop/test_a.py": "time.sl" "eep(1)\n"}, 1),
+    ("test that stops its thread", {"tests/unit/a/a_test.cc": "std::this_thread::sl" "eep_for(1s);\n"}, 1),
+    ("test of simulated time", {"tests/unit/a/a_test.cc": "co_await sleep_" "for(clock, 1s);\n"}, 0),
     ("script that sleeps", {"tools/a.py": "time.sl" "eep(1)\n"}, 0),
 ]
