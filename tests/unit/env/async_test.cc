@@ -1,34 +1,75 @@
-// The coroutine helpers on real loops. Built with TSan too: most of these cross threads.
+// The coroutine helpers, on real loops and on simulated ones. Built with TSan too: most of these
+// cross threads.
 #include "kmirror/env/async.h"
 
 #include <gtest/gtest.h>
 
-#include <thread>
-
 #include "kmirror/env/posix.h"
+#include "kmirror/env/sim.h"
 
 namespace kmirror::env {
 namespace {
 
 using namespace std::chrono_literals;
 
-class AsyncTest : public ::testing::Test {
- protected:
-  AsyncTest() { posix_.start(); }
-  ~AsyncTest() override { posix_.stop(); }
-  Environment& env() { return posix_.environment(); }
-  Loop& loop(std::size_t i = 0) { return *env().loops[i]; }
-  void run(Awaitable<void> task) { posix_.run(loop(), std::move(task)); }
-  Instant soon() { return env().clock.now() + 5ms; }
-  Instant far() { return env().clock.now() + 1h; }
+// Two loops and a disk pool, real or simulated.
+class Stage {
+ public:
+  virtual ~Stage() = default;
+  virtual Environment& env() = 0;
+  virtual void run(Loop& loop, Awaitable<void> task) = 0;
+};
 
+class PosixStage final : public Stage {
+ public:
+  PosixStage() { posix_.start(); }
+  ~PosixStage() override { posix_.stop(); }
+  Environment& env() override { return posix_.environment(); }
+  void run(Loop& loop, Awaitable<void> task) override { posix_.run(loop, std::move(task)); }
+
+ private:
   PosixEnvironment posix_{PosixOptions(2, 2)};
 };
 
-Awaitable<void> check_call_on(Loop* here, Loop* there, std::thread::id* ran_on) {
-  UniqueFunction<int()> work = [there, ran_on] {
+class SimStage final : public Stage {
+ public:
+  SimStage() {
+    SimProcessOptions options;
+    options.loop_count = 2;
+    process_ = std::make_unique<SimProcess>(world_, "host", disk_, options);
+  }
+  Environment& env() override { return process_->environment(); }
+  void run(Loop& loop, Awaitable<void> task) override { world_.run(loop, std::move(task)); }
+
+ private:
+  SimWorld world_{1};
+  SimDisk disk_{world_};
+  std::unique_ptr<SimProcess> process_;
+};
+
+class AsyncTest : public ::testing::TestWithParam<const char*> {
+ protected:
+  AsyncTest() {
+    if (GetParam() == std::string("posix")) {
+      stage_ = std::make_unique<PosixStage>();
+    } else {
+      stage_ = std::make_unique<SimStage>();
+    }
+  }
+  Environment& env() { return stage_->env(); }
+  Loop& loop(std::size_t i = 0) { return *env().loops[i]; }
+  void run(Awaitable<void> task) { stage_->run(loop(), std::move(task)); }
+
+  std::unique_ptr<Stage> stage_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Worlds, AsyncTest, ::testing::Values("posix", "sim"),
+                         [](const auto& world) { return std::string(world.param); });
+
+Awaitable<void> check_call_on(Loop* here, Loop* there) {
+  UniqueFunction<int()> work = [here, there] {
     EXPECT_TRUE(there->is_current());
-    *ran_on = std::this_thread::get_id();
+    EXPECT_FALSE(here->is_current());
     return 42;
   };
   const int answer = co_await call_on<int>(*there, std::move(work));
@@ -41,11 +82,7 @@ Awaitable<void> check_call_on(Loop* here, Loop* there, std::thread::id* ran_on) 
   EXPECT_TRUE(here->is_current());
 }
 
-TEST_F(AsyncTest, CallOnRunsThereAndComesBack) {
-  std::thread::id ran_on;
-  run(check_call_on(&loop(0), &loop(1), &ran_on));
-  EXPECT_NE(ran_on, std::this_thread::get_id());
-}
+TEST_P(AsyncTest, CallOnRunsThereAndComesBack) { run(check_call_on(&loop(0), &loop(1))); }
 
 Awaitable<void> check_call_on_self(Loop* here) {
   std::vector<int> order;
@@ -55,7 +92,7 @@ Awaitable<void> check_call_on_self(Loop* here) {
   EXPECT_EQ(order, (std::vector<int>{1, 2}));
 }
 
-TEST_F(AsyncTest, CallOnOwnLoopKeepsItsPlaceInTheQueue) { run(check_call_on_self(&loop())); }
+TEST_P(AsyncTest, CallOnOwnLoopKeepsItsPlaceInTheQueue) { run(check_call_on_self(&loop())); }
 
 Awaitable<void> check_run_on(Loop* here, DiskPool* pool) {
   UniqueFunction<std::unique_ptr<std::string>()> work = [here] {
@@ -68,7 +105,7 @@ Awaitable<void> check_run_on(Loop* here, DiskPool* pool) {
   EXPECT_TRUE(here->is_current());
 }
 
-TEST_F(AsyncTest, RunOnThePoolYieldsMoveOnlyValues) { run(check_run_on(&loop(), &env().disk)); }
+TEST_P(AsyncTest, RunOnThePoolYieldsMoveOnlyValues) { run(check_run_on(&loop(), &env().disk)); }
 
 Awaitable<void> wait_event(AsyncEvent* event, int* woken) {
   co_await event->wait();
@@ -97,7 +134,7 @@ Awaitable<void> check_event(Environment* env, Loop* loop) {
   EXPECT_TRUE(now_set);
 }
 
-TEST_F(AsyncTest, EventWakesAllAndTimesOut) { run(check_event(&env(), &loop())); }
+TEST_P(AsyncTest, EventWakesAllAndTimesOut) { run(check_event(&env(), &loop())); }
 
 Awaitable<void> wait_until_told(AsyncEvent* event, Clock* clock, Instant deadline, int* result) {
   const bool set = co_await event->wait_until(*clock, deadline);
@@ -117,7 +154,7 @@ Awaitable<void> check_event_destroyed(Environment* env, Loop* loop) {
   EXPECT_EQ(result, 0);
 }
 
-TEST_F(AsyncTest, ADyingEventEndsItsWaits) { run(check_event_destroyed(&env(), &loop())); }
+TEST_P(AsyncTest, ADyingEventEndsItsWaits) { run(check_event_destroyed(&env(), &loop())); }
 
 Awaitable<void> sleep_twice(Clock* clock, Instant until, int* reached) {
   co_await clock->sleep_until(until);
@@ -146,7 +183,7 @@ Awaitable<void> check_cancel(Environment* env, Loop* loop) {
   EXPECT_LT(env->clock.now(), far);
 }
 
-TEST_F(AsyncTest, CancelEndsEveryWaitOfEveryTask) { run(check_cancel(&env(), &loop())); }
+TEST_P(AsyncTest, CancelEndsEveryWaitOfEveryTask) { run(check_cancel(&env(), &loop())); }
 
 Awaitable<void> check_cancel_before_start(Environment* env, Loop* loop) {
   TaskGroup group(*loop);
@@ -158,7 +195,7 @@ Awaitable<void> check_cancel_before_start(Environment* env, Loop* loop) {
   EXPECT_EQ(reached, 2);
 }
 
-TEST_F(AsyncTest, ATaskCancelledBeforeItStartsStillRunsToItsEnd) {
+TEST_P(AsyncTest, ATaskCancelledBeforeItStartsStillRunsToItsEnd) {
   run(check_cancel_before_start(&env(), &loop()));
 }
 
@@ -191,7 +228,7 @@ Awaitable<void> check_deadline(Environment* env) {
   }
 }
 
-TEST_F(AsyncTest, DeadlineCancelsWhatIsLate) { run(check_deadline(&env())); }
+TEST_P(AsyncTest, DeadlineCancelsWhatIsLate) { run(check_deadline(&env())); }
 
 Awaitable<void> deadline_task(Clock* clock, Instant far, Result<int>* result) {
   auto slow = sleepy(clock, far, 1);
@@ -214,7 +251,7 @@ Awaitable<void> check_cancel_in_deadline(Environment* env, Loop* loop) {
   }
 }
 
-TEST_F(AsyncTest, CancelReachesThroughADeadline) { run(check_cancel_in_deadline(&env(), &loop())); }
+TEST_P(AsyncTest, CancelReachesThroughADeadline) { run(check_cancel_in_deadline(&env(), &loop())); }
 
 Awaitable<void> check_completion(Environment* env, Loop* here, Loop* there) {
   const Completion<Result<std::string>> later;
@@ -241,7 +278,7 @@ Awaitable<void> check_completion(Environment* env, Loop* here, Loop* there) {
   EXPECT_EQ(*three, 3);
 }
 
-TEST_F(AsyncTest, CompletionFromAnotherLoop) { run(check_completion(&env(), &loop(0), &loop(1))); }
+TEST_P(AsyncTest, CompletionFromAnotherLoop) { run(check_completion(&env(), &loop(0), &loop(1))); }
 
 Awaitable<void> wait_completion(Completion<int> completion, bool* aborted) {
   const Result<int> value = co_await completion.wait();
@@ -261,7 +298,7 @@ Awaitable<void> check_completion_cancelled(Loop* loop) {
   EXPECT_TRUE(completion.complete(1)) << "the completing side need not know";
 }
 
-TEST_F(AsyncTest, CancelEndsTheWaitForACompletion) { run(check_completion_cancelled(&loop())); }
+TEST_P(AsyncTest, CancelEndsTheWaitForACompletion) { run(check_completion_cancelled(&loop())); }
 
 Awaitable<void> ping_pong(Loop* there, int rounds, std::int64_t* sum) {
   for (int i = 0; i < rounds; ++i) {
@@ -283,26 +320,28 @@ Awaitable<void> check_crowd(Loop* here, Loop* there) {
   EXPECT_EQ(sum, 50 * 2 * (39 * 40 / 2));
 }
 
-TEST_F(AsyncTest, ManyTasksCrossLoopsAtOnce) {
+TEST_P(AsyncTest, ManyTasksCrossLoopsAtOnce) {
   run(check_crowd(&loop(0), &loop(1)));
-  posix_.run(loop(1), check_crowd(&loop(1), &loop(0)));
+  stage_->run(loop(1), check_crowd(&loop(1), &loop(0)));
 }
 
 Awaitable<void> check_timer_taken_back(Environment* env) {
   const auto executor = co_await boost::asio::this_coro::executor;
   int fired = 0;
   const Instant now = env->clock.now();
-  std::unique_ptr<Timer> due = env->clock.call_at(executor, now, [&fired] { ++fired; });
-  std::unique_ptr<Timer> kept = env->clock.call_at(executor, now + 1ms, [&fired] { fired += 10; });
-  while (env->clock.now() <= now) {
-  }
-  due.reset();  // although it is due
+  std::unique_ptr<Timer> taken_back;
+  // Both are due at once: when the first runs, the second waits in the loop's queue.
+  UniqueFunction<void()> take_back = [&] { taken_back.reset(); };
+  const std::unique_ptr<Timer> first = env->clock.call_at(executor, now, std::move(take_back));
+  taken_back = env->clock.call_at(executor, now, [&fired] { ++fired; });
+  const std::unique_ptr<Timer> kept =
+      env->clock.call_at(executor, now + 1ms, [&fired] { fired += 10; });
   co_await env->clock.sleep_until(now + 2ms);
   co_await yield_now();
   EXPECT_EQ(fired, 10);
 }
 
-TEST_F(AsyncTest, ATimerTakenBackNeverRuns) { run(check_timer_taken_back(&env())); }
+TEST_P(AsyncTest, ATimerTakenBackNeverRuns) { run(check_timer_taken_back(&env())); }
 
 Awaitable<void> throw_something() {
   co_await yield_now();
