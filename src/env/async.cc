@@ -194,7 +194,7 @@ Awaitable<void> yield_now() {
   co_await asio::post(executor, asio::use_awaitable);
 }
 
-Awaitable<void> sleep_for(Clock& clock, Duration duration) {
+Awaitable<void> pause_for(Clock& clock, Duration duration) {
   return clock.sleep_until(clock.now() + duration);
 }
 

@@ -81,7 +81,7 @@ class TaskGroup {
 [[nodiscard]] Awaitable<void> yield_now();
 
 /// Clock::sleep_until() of now + `duration`.
-[[nodiscard]] Awaitable<void> sleep_for(Clock& clock, Duration duration);
+[[nodiscard]] Awaitable<void> pause_for(Clock& clock, Duration duration);
 
 /// A value that comes later from a callback, on whatever thread. Copies share the value: one side
 /// keeps a copy to complete(), the other waits; at most one waiter at a time, always on one loop.

@@ -11,7 +11,7 @@ namespace {
 using namespace std::chrono_literals;
 
 Awaitable<void> sleep_and_note(Clock* clock, Duration duration, int id, std::vector<int>* order) {
-  co_await sleep_for(*clock, duration);
+  co_await pause_for(*clock, duration);
   order->push_back(id);
 }
 
@@ -116,7 +116,7 @@ Awaitable<void> chatter(SimProcess* process, Endpoint to, int rounds) {
     const Result<void> written = co_await (*stream)->write(std::move(bytes));
     if (!written) co_return;
     const Duration pause = std::chrono::microseconds(env.rng.below(3000));
-    co_await sleep_for(env.clock, pause);
+    co_await pause_for(env.clock, pause);
   }
 }
 
