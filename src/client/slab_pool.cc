@@ -2,13 +2,13 @@
 // Owner: the pool's loop; only the deleter runs elsewhere, and it touches nothing but the loop.
 #include "kmirror/client/slab_pool.h"
 
-#include <bit>
 #include <vector>
 
 namespace kmirror::client {
 namespace {
 
 constexpr std::size_t kSmallestPooledBytes = 64UL << 10;
+constexpr std::size_t kGrainBytes = 256UL << 10;
 
 }  // namespace
 
@@ -23,6 +23,26 @@ struct SlabPool::State {
     if (idle_bytes + slab->size() > max_idle_bytes) return;
     idle_bytes += slab->size();
     idle.push_back(std::move(slab));
+  }
+
+  /// The smallest idle slab of at least that size; null if there is none.
+  std::unique_ptr<Slab> fitting(std::size_t size_bytes) {
+    auto best = idle.end();
+    for (auto it = idle.begin(); it != idle.end(); ++it) {
+      if ((*it)->size() < size_bytes) continue;
+      if (best == idle.end() || (*it)->size() < (*best)->size()) best = it;
+    }
+    if (best == idle.end()) return nullptr;
+    std::unique_ptr<Slab> slab = std::move(*best);
+    idle.erase(best);
+    idle_bytes -= slab->size();
+    return slab;
+  }
+
+  void drop_one() {
+    if (idle.empty()) return;
+    idle_bytes -= idle.back()->size();
+    idle.pop_back();
   }
 };
 
@@ -58,17 +78,12 @@ std::shared_ptr<Slab> SlabPool::take(std::size_t size_bytes) {
   if (size_bytes < kSmallestPooledBytes || state_->max_idle_bytes == 0) {
     return std::make_shared<Slab>(size_bytes);
   }
-  const std::size_t wanted = std::bit_ceil(size_bytes);
-  std::unique_ptr<Slab> slab;
-  for (auto& candidate : state_->idle) {
-    if (candidate->size() != wanted) continue;
-    slab = std::move(candidate);
-    candidate = std::move(state_->idle.back());
-    state_->idle.pop_back();
-    state_->idle_bytes -= wanted;
-    break;
+  std::unique_ptr<Slab> slab = state_->fitting(size_bytes);
+  if (!slab) {
+    // Answers of one connection have much the same size: a slab that was too small will be again.
+    state_->drop_one();
+    slab = std::make_unique<Slab>((size_bytes / kGrainBytes + 1) * kGrainBytes);
   }
-  if (!slab) slab = std::make_unique<Slab>(wanted);
   return {slab.release(), Returner<State>{state_, &state_->owner}};
 }
 
