@@ -8,6 +8,11 @@ from harness import kafka_dist, wire
 from harness.process import Process, free_port
 
 
+def _random_id():
+    """22 letters, as Kafka names clusters. The caller sees to it that no dash comes first."""
+    return base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+
+
 def _properties(pairs):
     return "".join(f"{key}={value}\n" for key, value in pairs.items())
 
@@ -15,13 +20,16 @@ def _properties(pairs):
 class Broker:
     """One combined broker and controller; with ZooKeeper before Kafka 3.3.
 
-    `folder` holds configuration, data and logs. `overrides` are lines of server.properties.
+    `folder` holds configuration, data and logs. `overrides` are lines of server.properties. A broker
+    made with `joins=other` has node id 2 and belongs to the cluster of `other` (KRaft only).
     """
 
-    def __init__(self, version, folder, overrides=None, heap="384m", options=kafka_dist.QUICK):
+    def __init__(self, version, folder, overrides=None, heap="384m", options=kafka_dist.QUICK, joins=None):
         self.version = version
         self.folder = folder
         self.port = free_port()
+        self._joins = joins
+        self.cluster_id = joins.cluster_id if joins else "A" + _random_id()[1:]
         self._heap = heap
         self._options = options
         self._process = None
@@ -58,6 +66,11 @@ class Broker:
         }
         if self._uses_zookeeper:
             return {**common, "broker.id": 1, "zookeeper.connect": f"127.0.0.1:{self._side_port}"}
+        if self._joins:
+            return {**common, "process.roles": "broker", "node.id": 2,
+                    "controller.listener.names": "CONTROLLER",
+                    "controller.quorum.voters": f"1@127.0.0.1:{self._joins.controller_port}",
+                    "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT"}
         return {**common, "process.roles": "broker,controller", "node.id": 1,
                 "controller.listener.names": "CONTROLLER",
                 "controller.quorum.voters": f"1@127.0.0.1:{self._side_port}",
@@ -65,11 +78,8 @@ class Broker:
                 "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT"}
 
     def _format(self):
-        cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-        # A leading dash would be read as an option.
-        cluster = "A" + cluster[1:]
-        command = kafka_dist.java(self.version, "kafka.tools.StorageTool", "format", "-t", cluster,
-                                  "-c", self._config)
+        command = kafka_dist.java(self.version, "kafka.tools.StorageTool", "format", "-t",
+                                  self.cluster_id, "-c", self._config)
         done = Process("storage format", command, os.path.join(self.folder, "format.log"))
         if done.child.wait(60) != 0:
             raise RuntimeError("formatting failed:\n" + done.output()[-2000:])
@@ -82,7 +92,8 @@ class Broker:
                                   level="INFO", options=self._options)
         self._process = Process(f"kafka {self.version}", command,
                                 os.path.join(self.folder, "broker.log"), cwd=self.folder)
-        self._process.wait_ready(lambda: wire.broker_count(self.port) >= 1, "answering Metadata", 120)
+        self._process.wait_ready(lambda: wire.broker_count(self.port) >= (2 if self._joins else 1),
+                                 "answering Metadata", 120)
         return self
 
     def _start_zookeeper(self):
@@ -100,6 +111,11 @@ class Broker:
             wire.connect(self._side_port, 1.0).close()
             return True
         self._zookeeper.wait_ready(listening, "listening", 60)
+
+    @property
+    def controller_port(self):
+        """Where its controller listens."""
+        return self._side_port
 
     @property
     def process(self):

@@ -24,11 +24,11 @@ import org.apache.kafka.common.config.ConfigResource;
 public class Admins {
   private static final long SECONDS = 30;
 
-  // {bootstrap, topic, partitions, configs}
+  // {bootstrap, topic, partitions, replicas, configs}
   JsonNode create(JsonNode command) throws Exception {
     try (Admin admin = Admin.create(Records.properties(command))) {
       NewTopic topic = new NewTopic(command.get("topic").asText(),
-          Optional.of(command.path("partitions").asInt(1)), Optional.of((short) 1));
+          Optional.of(command.path("partitions").asInt(1)), Optional.of((short) command.path("replicas").asInt(1)));
       Map<String, String> configs = new HashMap<>();
       command.path("configs").fields().forEachRemaining(e -> configs.put(e.getKey(), e.getValue().asText()));
       admin.createTopics(List.of(topic.configs(configs))).all().get(SECONDS, TimeUnit.SECONDS);
