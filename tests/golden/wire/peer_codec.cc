@@ -1,4 +1,4 @@
-#include "golden/wire/java_codec.h"
+#include "golden/wire/peer_codec.h"
 
 #include <cstdlib>
 #include <filesystem>
@@ -7,6 +7,8 @@
 #include <sstream>
 
 #include <fmt/format.h>
+
+#include "kmirror/base/check.h"
 
 namespace kmirror::wire::test {
 namespace {
@@ -32,7 +34,8 @@ std::string shell(const std::string& command, const std::filesystem::path& error
 std::filesystem::path fresh_folder() {
   std::string pattern = (std::filesystem::temp_directory_path() / "kmirror-golden-XXXXXX").string();
   const char* made = mkdtemp(pattern.data());
-  return made != nullptr ? std::filesystem::path(made) : std::filesystem::path();
+  KM_CHECK(made != nullptr, "cannot make a folder like {}", pattern);
+  return made;
 }
 
 std::string kafka_lib(const std::filesystem::path& folder, std::string& failure) {
@@ -46,7 +49,7 @@ std::string kafka_lib(const std::filesystem::path& folder, std::string& failure)
   return lib;
 }
 
-void read_verdicts(const std::filesystem::path& path, JavaRun& run) {
+void read_verdicts(const std::filesystem::path& path, PeerRun& run) {
   std::istringstream lines(text_of(path));
   std::string line;
   bool done = false;
@@ -68,27 +71,18 @@ void read_verdicts(const std::filesystem::path& path, JavaRun& run) {
   if (!done) run.failure = "GoldenWire did not come to its end";
 }
 
-JavaRun run_java() {
-  JavaRun run;
-  const auto folder = fresh_folder();
-  if (folder.empty()) {
-    run.failure = "cannot make a folder for temporary files";
-    return run;
-  }
-  const std::string lib = kafka_lib(folder, run.failure);
-  if (!run.failure.empty()) return run;
+// `command`: up to the arguments that all peers take.
+PeerRun run_peer(const std::string& command, const std::vector<Sample>& samples,
+                 const std::filesystem::path& folder) {
+  PeerRun run;
   const auto ours = folder / "ours";
   const auto theirs = folder / "theirs";
   const auto verdicts = folder / "verdicts";
-  const auto errors = folder / "java.err";
-  write_samples(ours.string(), make_samples(kSeed));
-  run.failure =
-      shell(fmt::format(
-                "java -Xmx512m -XX:+UseSerialGC -cp '{}/*' '{}/tests/golden/wire/GoldenWire.java' "
-                "{} '{}' '{}' '{}' 2> '{}'",
-                lib, KM_SOURCE_DIR, kSeed, ours.string(), theirs.string(), verdicts.string(),
-                errors.string()),
-            errors);
+  const auto errors = folder / "errors";
+  write_samples(ours.string(), samples);
+  run.failure = shell(fmt::format("{} {} '{}' '{}' '{}' 2> '{}'", command, kSeed, ours.string(),
+                                  theirs.string(), verdicts.string(), errors.string()),
+                      errors);
   if (!run.failure.empty()) return run;
   read_verdicts(verdicts, run);
   run.samples = read_samples(theirs.string());
@@ -96,11 +90,43 @@ JavaRun run_java() {
   return run;
 }
 
+PeerRun run_java() {
+  PeerRun run;
+  const auto folder = fresh_folder();
+  const std::string lib = kafka_lib(folder, run.failure);
+  if (!run.failure.empty()) return run;
+  return run_peer(fmt::format("java -Xmx512m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -cp '{}/*' "
+                              "'{}/tests/golden/wire/GoldenWire.java'",
+                              lib, KM_SOURCE_DIR),
+                  make_samples(kSeed), folder);
+}
+
+PeerRun run_python() {
+  std::vector<Sample> samples = make_samples(kSeed);
+  std::erase_if(samples, [](const Sample& sample) { return !is_for_python(sample.name); });
+  return run_peer(fmt::format("python3 -B '{}/tests/golden/wire/pycodec.py'", KM_SOURCE_DIR),
+                  samples, fresh_folder());
+}
+
 }  // namespace
 
-const JavaRun& java_run() {
-  static const JavaRun run = run_java();
+const PeerRun& java_run() {
+  static const PeerRun run = run_java();
   return run;
+}
+
+const PeerRun& python_run() {
+  static const PeerRun run = run_python();
+  return run;
+}
+
+bool is_ours(std::string_view name) {
+  return name.find("Mirror") != std::string_view::npos || name.starts_with("BumpLeaderEpochs");
+}
+
+bool is_for_python(std::string_view name) {
+  return is_ours(name) || name == "FetchRequest" || name == "FetchResponse" ||
+         name == "CreateTopicsRequest";
 }
 
 }  // namespace kmirror::wire::test
