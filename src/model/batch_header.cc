@@ -1,5 +1,7 @@
 #include "kmirror/model/batch_header.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "kmirror/bytes/crc32.h"
@@ -30,11 +32,14 @@ Result<std::size_t> batch_size(ByteSpan head) {
   return static_cast<std::size_t>(length) + kLogOverheadBytes;
 }
 
-Result<std::size_t> check_batch(ByteSpan bytes) {
+Result<std::size_t> check_batch(ByteSpan bytes) { return check_batch_head(bytes, bytes.size()); }
+
+Result<std::size_t> check_batch_head(ByteSpan bytes, std::uint64_t available_bytes) {
   KM_TRY(size, batch_size(bytes));
   const auto offset = load_be<std::int64_t>(bytes.data());
-  if (size > bytes.size()) {
-    return corrupt("batch at offset {}: {} bytes long, {} are there", offset, size, bytes.size());
+  if (size > available_bytes || bytes.size() < std::min(size, kBatchHeaderBytes)) {
+    return corrupt("batch at offset {}: {} bytes long, {} are there", offset, size,
+                   std::min<std::uint64_t>(available_bytes, bytes.size()));
   }
   const auto magic = static_cast<std::int8_t>(bytes[kMagicPosition]);
   if (magic < 0 || magic > 2) return corrupt("batch at offset {}: magic {}", offset, magic);

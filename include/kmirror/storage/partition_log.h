@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -38,6 +39,16 @@ struct AppendInfo {
   std::int64_t max_timestamp_ms = -1;
   std::size_t bytes = 0;
   bool duplicate = false;  ///< an idempotent repeat: nothing was stored, offsets are the old ones
+};
+
+/// One record of a refused batch: its place in the batch, from 0, and what is wrong with it.
+struct RecordError {
+  RecordError() = default;
+  RecordError(std::int32_t index, std::string text)
+      : batch_index(index), message(std::move(text)) {}
+  std::int32_t batch_index = 0;
+  std::string message;
+  friend bool operator==(const RecordError&, const RecordError&) = default;
 };
 
 struct AbortedTransaction {
@@ -99,6 +110,7 @@ struct ActiveProducer {
 
 class PartitionLog {
  public:
+  class Impl;  // inside the room
   struct Identity {
     Identity() = default;
     TopicPartition topic_partition;
@@ -117,6 +129,10 @@ class PartitionLog {
     Offset log_start_offset;                 ///< from log-start-offset-checkpoint
     Offset recovery_point;                   ///< from recovery-point-offset-checkpoint
     std::optional<Offset> high_watermark;    ///< from replication-offset-checkpoint
+    /// Called once, on the owner loop, when a disk error took this log offline (not for ENOSPC).
+    std::function<void(const Error& reason)> on_offline;
+    /// Called on the owner loop after each truncation: checkpoints above `new_end` are void.
+    std::function<void(Offset new_end)> on_truncated;
   };
   [[nodiscard]] static Result<std::shared_ptr<PartitionLog>> open(env::Environment& environment,
                                                                   Identity identity, LogConfig config,
@@ -134,8 +150,10 @@ class PartitionLog {
   /// RECORD_LIST_TOO_LARGE, UNSUPPORTED_FOR_MESSAGE_FORMAT, INVALID_TIMESTAMP,
   /// OUT_OF_ORDER_SEQUENCE_NUMBER, INVALID_PRODUCER_EPOCH, KAFKA_STORAGE_ERROR, system errors
   /// (ENOSPC: the partial write was cut off).
-  [[nodiscard]] Result<AppendInfo> append_as_leader(Slice records, LeaderEpoch epoch,
-                                                    AppendOrigin origin);
+  /// `record_errors` (may be null) receives what is wrong with single records (Produce v8 and newer).
+  [[nodiscard]] Result<AppendInfo> append_as_leader(
+      Slice records, LeaderEpoch epoch, AppendOrigin origin,
+      std::vector<RecordError>* record_errors = nullptr);
   /// Appends batches as they came, from offset log end on (a gap upwards is legal). Checks length,
   /// magic, CRC (unless `crc_checked`), offsets strictly rising; drops a partial last batch. Bytes are
   /// stored unchanged. Errors: OFFSET_OUT_OF_RANGE if the first batch ends below the log end,
@@ -172,15 +190,31 @@ class PartitionLog {
   struct FlushTask {
     FlushTask() = default;
     Offset up_to;
+    std::uint64_t generation = 0;  ///< a truncation in between makes the task worthless
     std::vector<std::shared_ptr<env::File>> files;
+    std::string directory;  ///< to be synced too; empty: no file was made or renamed
+    env::FileSystem* file_system = nullptr;
     [[nodiscard]] Result<void> run() const;
   };
   [[nodiscard]] FlushTask start_flush();
   void flush_done(const FlushTask& task);
   /// Writes epoch file, producer snapshot and index ends for a clean stop. Blocking.
   [[nodiscard]] Result<void> close_clean();
-  /// Marks the directory as deleted (renamed "-delete") and stops serving; files go later.
-  [[nodiscard]] Result<void> schedule_delete();
+  /// Renames the directory to a name that ends in "-delete" and stops serving; returns the new path,
+  /// whose files are to be removed later.
+  [[nodiscard]] Result<std::string> schedule_delete();
+  /// Stops serving after a disk error in this log directory. Waiters are woken.
+  void take_offline(const Error& reason);
+  /// Files that retention or truncation renamed to ".deleted" and that may be removed at `now_ms`
+  /// (wall clock). The caller removes them, in the disk pool. They are handed out once.
+  [[nodiscard]] std::vector<std::string> take_deletable_files(std::int64_t now_ms);
+  /// To be told that the checkpoint file now holds recovery point `saved`, taken from this log.
+  void recovery_point_saved(Offset saved);
+  /// After a truncation: what any checkpoint of this log may count up to. Nothing once
+  /// recovery_point_saved() was called for a point from after it.
+  [[nodiscard]] std::optional<Offset> checkpoint_limit() const;
+  /// Closes files that nobody read since the last call, so that idle segments hold no descriptor.
+  void release_idle_files();
 
   // ---- reader: any thread ----
 
@@ -209,16 +243,16 @@ class PartitionLog {
   [[nodiscard]] std::optional<LeaderEpoch> epoch_for_offset(Offset offset) const;
   [[nodiscard]] LeaderEpoch latest_epoch() const;  ///< -1 if the log has none
   [[nodiscard]] std::vector<EpochEntry> epoch_entries() const;
-  /// Producers as of the last append. Owner loop only for exactness; a snapshot elsewhere.
+  /// Producers as of the last append, by id. Owner loop only.
   [[nodiscard]] std::vector<ActiveProducer> active_producers() const;
-  /// Open transactions: producers whose first offset is set, by first offset. Owner loop.
+  /// Open transactions: producers whose first offset is set, by first offset. Owner loop only.
   [[nodiscard]] std::vector<ActiveProducer> open_transactions() const;
   /// The greatest producer id ever seen in this log (kept across truncation), -1 if none.
   [[nodiscard]] ProducerId max_producer_id_seen() const;
 
  private:
-  class Impl;
   explicit PartitionLog(std::unique_ptr<Impl> impl);
+  friend struct PartitionLogInside;  // the cleaner's door, inside the room
   std::unique_ptr<Impl> impl_;
 };
 
