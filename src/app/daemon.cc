@@ -1,6 +1,7 @@
 #include "kmirror/app/daemon.h"
 
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
@@ -22,7 +23,6 @@ namespace {
 
 constexpr int kExitUsage = 64;   // EX_USAGE of sysexits.h
 constexpr int kExitConfig = 78;  // EX_CONFIG
-constexpr int kHangUp = 1;       // SIGHUP: nothing to read again, so it only shows in the log
 
 constexpr const char* kHelp =
     "Usage: kmirrord FILE [--override key=value]... [--check]\n"
@@ -131,7 +131,7 @@ int run_broker(BrokerConfig config) {
     Broker broker(environment, std::move(config));
     auto handled = posix.handle_signals([&stop](int signal) {
       KM_LOG(kInfo, "app.signal", "signal {}", signal);
-      if (signal != kHangUp) stop.set();
+      if (signal != SIGHUP) stop.set();
     });
     if (handled) {
       posix.run(*environment.loops.front(), serve(environment, broker, stop, result));

@@ -26,8 +26,9 @@ class ListenerSecurity {
   ListenerSecurity& operator=(const ListenerSecurity&) = delete;
   virtual ~ListenerSecurity() = default;
 
-  /// Turns a raw stream into one that carries Kafka frames, and fills `peer`; on return the transport
-  /// is safe. Bounded by its own deadline. Error: the handshake failed; the connection ends.
+  /// Turns a raw stream into one that carries Kafka frames, and fills `peer`; on return the
+  /// transport is safe. Bounded by its own deadline. Error: the handshake failed; the connection
+  /// ends.
   [[nodiscard]] virtual env::Awaitable<Result<std::unique_ptr<env::Stream>>> secure(
       std::unique_ptr<env::Stream> raw, env::Loop& loop, std::shared_ptr<Peer> peer) = 0;
 };

@@ -33,22 +33,26 @@ class ReplicaManager final : public metadata::MetadataListener {
   [[nodiscard]] static std::vector<storage::ExpectedLog> expected_logs(
       const metadata::MetadataImage& image, NodeId node_id, const ResolveLogConfig& resolve);
 
-  /// Creates, removes and reconfigures logs. A partition is served once its log is there, which may be
-  /// a little after this returns; until then clients are told LEADER_NOT_AVAILABLE.
+  /// Called on loop 0 for each log that was made after LogManager::load: the coordinators want to
+  /// know of theirs. Set before the first on_metadata().
+  std::function<void(std::shared_ptr<storage::PartitionLog>)> on_log_created;
+
+  /// Creates, removes and reconfigures logs. A partition is served once its log is there, which may
+  /// be a little after this returns; until then clients are told NOT_LEADER_OR_FOLLOWER, and ask
+  /// again. What could not be made is tried again with the next change.
   void on_metadata(const metadata::MetadataDelta& delta) override;
   /// Resolves and applies the settings of one topic again: for a mirror state that is not metadata.
   /// Loop 0.
   void refresh_config(const std::string& topic);
-  /// Calls `done` on loop 0 when every log asked for so far is there or has failed. Loop 0.
+  /// Calls `done` on loop 0 when every log asked for so far is there or has failed; in place if
+  /// that is so now. Loop 0.
   void when_settled(UniqueFunction<void()> done);
-  /// Called on loop 0 for each log that on_metadata() made. Set before the first metadata comes.
-  std::function<void(const std::shared_ptr<storage::PartitionLog>& log)> on_log_created;
   /// Partitions whose log could not be made or opened. Any thread.
   [[nodiscard]] std::int64_t failed_count() const;
 
  private:
   class Impl;
-  std::unique_ptr<Impl> impl_;
+  std::shared_ptr<Impl> impl_;
 };
 
 }  // namespace kmirror::server

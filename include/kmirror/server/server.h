@@ -1,8 +1,8 @@
 // Server: listeners, connections and the table of handlers: the Kafka protocol as clients see it.
-// Owner: loop 0 calls every method, unless it says otherwise. Connections are spread over all loops.
-// Invariants: requests of one connection start in order and are answered in order; the bytes of all
-// requests in work stay below queued.max.request.bytes plus one request.
-// Sources: Kafka 4.4 SocketServer, KafkaApis, RequestChannel; house rules sections 3 and 4.
+// Owner: loop 0 calls every method, unless it says otherwise. Connections are spread over all
+// loops. Invariants: requests of one connection start in order and are answered in order; the bytes
+// of all requests in work stay below queued.max.request.bytes plus one request. Sources: Kafka 4.4
+// SocketServer, KafkaApis, RequestChannel; house rules sections 3 and 4.
 #pragma once
 
 #include <chrono>
@@ -16,6 +16,7 @@
 #include "kmirror/base/metrics.h"
 #include "kmirror/base/result.h"
 #include "kmirror/env/environment.h"
+#include "kmirror/metadata/config_resolver.h"
 #include "kmirror/metadata/engine.h"
 #include "kmirror/storage/log_manager.h"
 
@@ -34,45 +35,42 @@ struct ListenerConfig {
   ListenerConfig() = default;
   ListenerConfig(std::string listener_name, env::Endpoint bind_at)
       : name(std::move(listener_name)), bind(std::move(bind_at)) {}
-  std::string name;    ///< upper case, e.g. PLAINTEXT; clients get the brokers' endpoints of this name
-  env::Endpoint bind;  ///< port 0: any free port
+  std::string
+      name;  ///< upper case, e.g. PLAINTEXT; clients get the brokers' endpoints of this name
+  env::Endpoint bind;                    ///< port 0: any free port
   ListenerSecurity* security = nullptr;  ///< null: plain bytes, no login. Must outlive the server
 };
 
 /// What the server needs of the broker's configuration; each member names its key.
 struct ServerConfig {
   ServerConfig() = default;
-  NodeId node_id{1};                      ///< node.id
-  std::vector<ListenerConfig> listeners;  ///< listeners
-  std::int32_t max_connections = std::numeric_limits<std::int32_t>::max();         ///< max.connections
-  std::int32_t max_connections_per_ip = std::numeric_limits<std::int32_t>::max();  ///< …per.ip
-  std::map<std::string, std::int32_t> max_connections_per_ip_overrides;  ///< …per.ip.overrides
-  std::chrono::milliseconds connections_max_idle{600'000};               ///< connections.max.idle.ms
-  std::int32_t socket_request_max_bytes = 104'857'600;                   ///< socket.request.max.bytes
+  NodeId node_id{1};                                                        ///< node.id
+  std::vector<ListenerConfig> listeners;                                    ///< listeners
+  std::int32_t max_connections = std::numeric_limits<std::int32_t>::max();  ///< max.connections
+  /// max.connections.per.ip
+  std::int32_t max_connections_per_ip = std::numeric_limits<std::int32_t>::max();
+  std::map<std::string, std::int32_t> max_connections_per_ip_overrides;  ///< by address
+  std::chrono::milliseconds connections_max_idle{600'000};  ///< connections.max.idle.ms
+  std::int32_t socket_request_max_bytes = 104'857'600;      ///< socket.request.max.bytes
   std::int64_t queued_max_request_bytes = 67'108'864;  ///< queued.max.request.bytes; -1: no limit
   std::int32_t max_requests_in_flight = 32;            ///< of one connection; beyond it is not read
   env::SocketOptions socket;  ///< socket.send.buffer.bytes, socket.receive.buffer.bytes
-  std::int32_t fetch_max_bytes = 57'671'680;             ///< fetch.max.bytes
-  std::int32_t max_fetch_sessions = 1'000;  ///< max.incremental.fetch.session.cache.slots
+  std::int32_t fetch_max_bytes = 57'671'680;  ///< fetch.max.bytes
+  std::int32_t max_fetch_sessions = 1'000;    ///< max.incremental.fetch.session.cache.slots
   std::chrono::milliseconds fetch_session_min_eviction{120'000};
-  bool auto_create_topics = true;         ///< auto.create.topics.enable
-  std::int32_t num_partitions = 1;        ///< num.partitions
-  std::int16_t replication_factor = 1;    ///< default.replication.factor
-  bool flush_acks_all = true;             ///< flush.acks.all (decisions 3.20)
-  std::int32_t offsets_topic_partitions = 50;            ///< offsets.topic.num.partitions
-  std::int32_t transaction_topic_partitions = 50;        ///< transaction.state.log.num.partitions
+  bool auto_create_topics = true;                         ///< auto.create.topics.enable
+  bool flush_acks_all = true;                             ///< flush.acks.all (decisions 3.20)
   std::int32_t max_request_partition_size_limit = 2'000;  ///< max.request.partition.size.limit
-  std::map<std::string, std::string, std::less<>> broker_values;  ///< all keys set for this broker,
-                                                                  ///< for DescribeConfigs
 };
 
 /// What the handlers work on; all of it outlives the server. A null pointer switches the APIs that
 /// need it off: they are not advertised.
 struct ServerDeps {
-  ServerDeps(metadata::MetadataEngine& engine, storage::LogManager& log_manager,
-             metrics::Registry& registry)
-      : metadata(engine), logs(log_manager), metrics(registry) {}
+  ServerDeps(metadata::MetadataEngine& engine, const metadata::ConfigResolver& resolver,
+             storage::LogManager& log_manager, metrics::Registry& registry)
+      : metadata(engine), configs(resolver), logs(log_manager), metrics(registry) {}
   metadata::MetadataEngine& metadata;
+  const metadata::ConfigResolver& configs;
   storage::LogManager& logs;
   metrics::Registry& metrics;
   coordinator::GroupCoordinator* groups = nullptr;
@@ -99,8 +97,9 @@ class Server {
   [[nodiscard]] const std::vector<BoundListener>& bound() const;
   /// Starts to accept. Once, after listen().
   void start();
-  /// Accepts no more and reads no further request, sends the answers that are due until `drain_until`,
-  /// then closes every connection and waits for the tasks of all loops. Once; await it on loop 0.
+  /// Accepts no more and reads no further request, sends the answers that are due until
+  /// `drain_until`, then closes every connection and waits for the tasks of all loops. Once; await
+  /// it on loop 0.
   [[nodiscard]] env::Awaitable<void> stop(env::Instant drain_until);
   /// Open connections over all loops. Any thread.
   [[nodiscard]] std::int32_t connection_count() const;
