@@ -37,8 +37,7 @@ class Client:
 
     def frame(self, api, version, values, correlation):
         """The whole request with its length."""
-        request = codec.schema(api + "Request")
-        head = struct.pack(">hhih", request["apiKey"], version, correlation, len(self._name)) + self._name
+        head = struct.pack(">hhih", codec.api_key(api), version, correlation, len(self._name)) + self._name
         if codec.is_flexible(api + "Request", version):
             head += b"\0"
         body = head + codec.encode(api + "Request", version, values)
