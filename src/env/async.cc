@@ -194,6 +194,11 @@ Awaitable<void> yield_now() {
   co_await asio::post(executor, asio::use_awaitable);
 }
 
+std::unique_ptr<Timer> call_at(Clock& clock, Loop& loop, Instant when,
+                               UniqueFunction<void()> work) {
+  return clock.call_at(loop.context().get_executor(), when, std::move(work));
+}
+
 Awaitable<void> pause_for(Clock& clock, Duration duration) {
   return clock.sleep_until(clock.now() + duration);
 }

@@ -46,6 +46,11 @@ class Clock {
                                                        UniqueFunction<void()> work) = 0;
 };
 
+class Loop;
+/// Clock::call_at() on `loop`, for code that does not know Asio. Called and destroyed there.
+[[nodiscard]] std::unique_ptr<Timer> call_at(Clock& clock, Loop& loop, Instant when,
+                                             UniqueFunction<void()> work);
+
 class Rng {
  public:
   Rng() = default;
