@@ -76,6 +76,7 @@ struct GroupRequestContext {
 struct SyncedOffset {
   SyncedOffset() = default;
   TopicPartition topic_partition;
+  Uuid topic_id;                              ///< zero: not known
   Offset offset;                              ///< already within the local log (decisions 3.5)
   LeaderEpoch leader_epoch = kNoLeaderEpoch;  ///< only if the local epoch cache has it
   std::string metadata;                       ///< as the source has it
@@ -87,7 +88,7 @@ enum class SyncOutcome : std::uint8_t {
 };
 struct SyncOffsetsResult {
   SyncOffsetsResult() = default;
-  ErrorCode error = ErrorCode::NONE;  ///< nothing was written if not NONE
+  ErrorCode error = ErrorCode::NONE;  ///< if not NONE some may be stored: try all of them again
   bool group_is_active = false;       ///< the group has members here: skipped, nothing written
   std::vector<SyncOutcome> outcomes;  ///< one per offset asked for, in that order; else empty
 };
