@@ -147,7 +147,8 @@ void GroupMembership::join_existing(ClassicGroup& group, Join join, const GroupC
     join.reply(refusal(error, join.member_id));
     return;
   }
-  rejoin(group, *group.member(join.member_id), std::move(join));
+  GroupMember& member = *group.member(join.member_id);
+  rejoin(group, member, std::move(join));
 }
 
 void GroupMembership::rejoin(ClassicGroup& group, GroupMember& member, Join join) {

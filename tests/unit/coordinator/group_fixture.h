@@ -145,7 +145,8 @@ class GroupTest : public ::testing::Test {
   /// One member, joined and synced with assignment "a". Returns its id; the generation is 1.
   std::string stable_member(JoinSpec spec = {}) {
     const auto joined = spec.instance || spec.version < 4 ? join(spec) : join_with_id(spec);
-    context.advance(std::chrono::milliseconds(config.group_initial_rebalance_delay_ms));
+    const auto delay_ms = std::max<std::int64_t>(config.group_initial_rebalance_delay_ms, 1);
+    context.advance(std::chrono::milliseconds(delay_ms));
     EXPECT_TRUE(joined->has_value());
     const std::string id = (*joined)->member_id;
     const auto synced = sync(id, (*joined)->generation_id, {{id, "a"}}, spec.instance);

@@ -187,9 +187,9 @@ TEST_F(GroupTest, RepeatedJoinAnswersTheOlderOne) {
   const std::string leader = stable_member();
   const auto second = join_with_id({});  // rebalance: waits for the leader
   JoinSpec again;
-  const std::string id = std::prev(shard->membership().find("g")->members().end())->first == leader
-                             ? shard->membership().find("g")->members().begin()->first
-                             : std::prev(shard->membership().find("g")->members().end())->first;
+  const auto& members = shard->membership().find("g")->members();
+  const std::string& lowest = members.begin()->first;
+  const std::string id = lowest == leader ? std::next(members.begin())->first : lowest;
   again.member = id;
   const auto repeated = join(again);
   ASSERT_TRUE(second->has_value()) << "one answer for each request";
