@@ -42,9 +42,7 @@ Result<void> PartitionLog::Impl::open(OpenOptions options) {
   publish_view();
   // A clean mark over a broken tail is a lie; the tail decides.
   if (options.clean) options.clean = read_log_end().has_value();
-  if (checkpoint_limit) {
-    options.recovery_point = std::min(options.recovery_point, *checkpoint_limit);
-  }
+  options.recovery_point = std::min(options.recovery_point, Offset(checkpoint_limit.load()));
   KM_TRY(index_from, recover(options.recovery_point, options.clean));
   KM_TRY(log_end_now, read_log_end());
   const Offset log_start_now = std::max(options.log_start_offset, segments.front()->base_offset());
@@ -96,7 +94,7 @@ Result<void> PartitionLog::Impl::load_segments() {
     const auto parsed = parse_segment_file_name(entry.name);
     if (!parsed) continue;
     if (parsed->suffix == kUnsyncedSuffix) {
-      checkpoint_limit = std::min(checkpoint_limit.value_or(parsed->base), parsed->base);
+      checkpoint_limit.store(std::min(checkpoint_limit.load(), parsed->base.get()));
     }
     if (parsed->suffix == kLogSuffix) found[parsed->base].log_bytes = entry.size_bytes;
     if (parsed->suffix == kSnapshotSuffix) snapshots.insert(parsed->base);

@@ -128,11 +128,10 @@ Result<void> PartitionLog::Impl::remove_snapshots_above(Offset offset) {
 }
 
 Result<void> PartitionLog::Impl::mark_checkpoint_limit(Offset limit) {
-  const Offset lowest = std::min(checkpoint_limit.value_or(limit), limit);
-  if (checkpoint_limit == lowest) return {};
+  if (Offset(checkpoint_limit.load()) <= limit) return {};
   KM_TRY_VOID(
-      env.files.open(place->path(lowest, kUnsyncedSuffix), env::OpenMode::kCreate, place->secret));
-  checkpoint_limit = lowest;
+      env.files.open(place->path(limit, kUnsyncedSuffix), env::OpenMode::kCreate, place->secret));
+  checkpoint_limit.store(limit.get());
   return {};
 }
 
@@ -150,7 +149,8 @@ Result<void> PartitionLog::Impl::finish_truncation(Offset new_end) {
 }
 
 void PartitionLog::Impl::recovery_point_saved(Offset saved) {
-  if (!checkpoint_limit || saved > Offset(recovery_point.load())) return;
+  if (Offset(checkpoint_limit.load()) == kNoLimit) return;
+  if (saved > Offset(recovery_point.load())) return;
   const auto entries = env.files.list(identity.directory);
   if (!entries) return;
   for (const auto& entry : *entries) {
@@ -159,7 +159,7 @@ void PartitionLog::Impl::recovery_point_saved(Offset saved) {
     const auto removed = env.files.remove(place->path(entry.name));
     if (!removed) return;  // it only costs a longer check after a crash
   }
-  checkpoint_limit.reset();
+  checkpoint_limit.store(kNoLimit.get());
 }
 
 }  // namespace kmirror::storage

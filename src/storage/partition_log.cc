@@ -139,13 +139,18 @@ std::vector<std::string> PartitionLog::take_deletable_files(std::int64_t now_ms)
   return impl_->take_deletable_files(now_ms);
 }
 void PartitionLog::recovery_point_saved(Offset saved) { impl_->recovery_point_saved(saved); }
-std::optional<Offset> PartitionLog::checkpoint_limit() const { return impl_->checkpoint_limit; }
+std::optional<Offset> PartitionLog::checkpoint_limit() const {
+  const Offset limit(impl_->checkpoint_limit.load());
+  if (limit == Impl::kNoLimit) return std::nullopt;
+  return limit;
+}
 void PartitionLog::release_idle_files() { impl_->release_idle_files(); }
 
 const TopicPartition& PartitionLog::topic_partition() const {
   return impl_->identity.topic_partition;
 }
 const Uuid& PartitionLog::topic_id() const { return impl_->identity.topic_id; }
+const std::string& PartitionLog::directory() const { return impl_->identity.directory; }
 std::shared_ptr<const LogConfig> PartitionLog::config() const { return impl_->config.load(); }
 Offset PartitionLog::log_start_offset() const { return impl_->start(); }
 Offset PartitionLog::log_end_offset() const { return impl_->end(); }

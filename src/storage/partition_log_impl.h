@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -151,6 +152,9 @@ class PartitionLog::Impl {
   std::atomic<std::int64_t> last_stable{0};
   std::atomic<std::int64_t> recovery_point{0};
   std::atomic<std::int64_t> max_producer_id{-1};
+  /// Set by a truncation until a recovery point from after it is in the checkpoint file.
+  static constexpr Offset kNoLimit{std::numeric_limits<std::int64_t>::max()};
+  std::atomic<std::int64_t> checkpoint_limit{kNoLimit.get()};
   std::atomic<std::uint64_t> size_bytes{0};
   std::atomic<bool> online{true};
 
@@ -174,8 +178,6 @@ class PartitionLog::Impl {
   std::vector<Garbage> garbage;
   /// Counts truncations: a flush that began before one proves nothing after it.
   std::uint64_t generation = 1;
-  /// Set by a truncation until a recovery point from after it is in the checkpoint file.
-  std::optional<Offset> checkpoint_limit;
   bool directory_dirty = true;
   bool epochs_need_sync = false;
   bool warned_of_future_time = false;

@@ -85,9 +85,10 @@ class LogManager {
 
   [[nodiscard]] const LogManagerConfig& config() const;
 
+  class Impl;  // inside the room
+
  private:
-  class Impl;
-  std::unique_ptr<Impl> impl_;
+  std::shared_ptr<Impl> impl_;  // kept by work in the disk pool until that ends
 };
 
 }  // namespace kmirror::storage

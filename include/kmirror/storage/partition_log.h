@@ -210,9 +210,6 @@ class PartitionLog {
   [[nodiscard]] std::vector<std::string> take_deletable_files(std::int64_t now_ms);
   /// To be told that the checkpoint file now holds recovery point `saved`, taken from this log.
   void recovery_point_saved(Offset saved);
-  /// After a truncation: what any checkpoint of this log may count up to. Nothing once
-  /// recovery_point_saved() was called for a point from after it.
-  [[nodiscard]] std::optional<Offset> checkpoint_limit() const;
   /// Closes files that nobody read since the last call, so that idle segments hold no descriptor.
   void release_idle_files();
 
@@ -220,12 +217,16 @@ class PartitionLog {
 
   [[nodiscard]] const TopicPartition& topic_partition() const;
   [[nodiscard]] const Uuid& topic_id() const;
+  [[nodiscard]] const std::string& directory() const;
   [[nodiscard]] std::shared_ptr<const LogConfig> config() const;
   [[nodiscard]] Offset log_start_offset() const;
   [[nodiscard]] Offset log_end_offset() const;
   [[nodiscard]] Offset high_watermark() const;
   [[nodiscard]] Offset last_stable_offset() const;
   [[nodiscard]] Offset recovery_point() const;  ///< everything below is durable
+  /// After a truncation: what any checkpoint of this log may count up to. Nothing once
+  /// recovery_point_saved() was called for a point from after it.
+  [[nodiscard]] std::optional<Offset> checkpoint_limit() const;
   [[nodiscard]] std::uint64_t size_bytes() const;
   [[nodiscard]] std::size_t segment_count() const;
   /// False after a disk error or delete; reads and appends then fail with KAFKA_STORAGE_ERROR.
