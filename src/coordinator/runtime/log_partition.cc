@@ -3,7 +3,6 @@
 #include "kmirror/base/log.h"
 
 namespace kmirror::coordinator {
-
 Result<Offset> LogPartitionWriter::append(Slice batch) {
   KM_TRY(info, log_->append_as_leader(std::move(batch), leader_epoch_(),
                                       storage::AppendOrigin::kCoordinator));
@@ -12,30 +11,6 @@ Result<Offset> LogPartitionWriter::append(Slice batch) {
 
 void LogPartitionWriter::flush(UniqueFunction<void(Result<void>)> done) {
   logs_.flush(log_, std::move(done));
-}
-
-Result<LoadedBatch> loaded_batch(const RecordBatchView& batch) {
-  LoadedBatch loaded;
-  if (batch.is_transactional()) loaded.transaction = batch.producer_id();
-  if (batch.is_control()) {
-    KM_TRY(type, control_record_type(batch));
-    loaded.transaction = batch.producer_id();
-    loaded.control = type;
-    return loaded;
-  }
-  if (batch.compression() != Compression::kNone) {
-    return kafka_error(ErrorCode::UNSUPPORTED_COMPRESSION_TYPE,
-                       fmt::format("batch at offset {} is compressed", batch.base_offset()));
-  }
-  KM_TRY(records, parse_records(batch, batch.payload()));
-  loaded.records.reserve(records.size());
-  for (Record& record : records) {
-    CoordinatorRecord& one = loaded.records.emplace_back();
-    if (record.key) one.key = std::move(*record.key);
-    one.value = std::move(record.value);
-    one.headers = std::move(record.headers);
-  }
-  return loaded;
 }
 
 struct LogPartitionLoader::Job : std::enable_shared_from_this<Job> {

@@ -52,8 +52,4 @@ class LogPartitionLoader final : public PartitionLoader {
   std::shared_ptr<Job> job_;
 };
 
-/// The coordinator records of one stored batch. A transactional batch keeps its producer id.
-/// Errors: CORRUPT_MESSAGE, INVALID_RECORD, UNSUPPORTED_COMPRESSION_TYPE.
-[[nodiscard]] Result<LoadedBatch> loaded_batch(const RecordBatchView& batch);
-
 }  // namespace kmirror::coordinator

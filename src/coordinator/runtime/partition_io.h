@@ -36,6 +36,10 @@ struct LoadedBatch {
   std::vector<CoordinatorRecord> records;
 };
 
+/// The coordinator records of one stored batch. A transactional batch keeps its producer id.
+/// Errors: CORRUPT_MESSAGE, INVALID_RECORD, UNSUPPORTED_COMPRESSION_TYPE.
+[[nodiscard]] Result<LoadedBatch> loaded_batch(const RecordBatchView& batch);
+
 class PartitionLoader {
  public:
   PartitionLoader() = default;
