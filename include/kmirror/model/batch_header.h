@@ -71,8 +71,8 @@ inline constexpr std::int16_t kDeleteHorizon = 0x40;
   return sequence > kMax - delta ? delta - (kMax - sequence) - 1 : sequence + delta;
 }
 
-/// The same where only the start of the batch has been read: `head` holds its first 61 bytes, or all
-/// of it if it is shorter; `available_bytes` is how many bytes there are from its start on.
+/// The same where only the start of the batch has been read: `head` holds its first 61 bytes, or
+/// all of it if it is shorter; `available_bytes` is how many bytes there are from its start on.
 [[nodiscard]] Result<std::size_t> check_batch_head(ByteSpan head, std::uint64_t available_bytes);
 
 class BatchHeader {

@@ -59,7 +59,8 @@ class LogManager {
 
   /// The log, or null. Any thread.
   [[nodiscard]] std::shared_ptr<PartitionLog> find(const TopicPartition& partition) const;
-  [[nodiscard]] std::shared_ptr<PartitionLog> find(const Uuid& topic_id, std::int32_t partition) const;
+  [[nodiscard]] std::shared_ptr<PartitionLog> find(const Uuid& topic_id,
+                                                   std::int32_t partition) const;
   [[nodiscard]] std::vector<std::shared_ptr<PartitionLog>> all() const;
   /// The loop that owns this log. Any thread.
   [[nodiscard]] env::Loop& loop_of(const PartitionLog& log) const;
@@ -72,15 +73,16 @@ class LogManager {
 
   /// Starts the periodic work: flush, checkpoints, retention, cleaning. Loop 0, once.
   void start();
-  /// Group-committed fdatasync: `done` runs on the caller's `loop` after everything appended to `log`
-  /// before the call is durable; many callers share one fdatasync. Owner loop of `log`.
+  /// Group-committed fdatasync: `done` runs on the caller's `loop` after everything appended to
+  /// `log` before the call is durable; many callers share one fdatasync. Owner loop of `log`.
   void flush(std::shared_ptr<PartitionLog> log, UniqueFunction<void(Result<void>)> done);
   /// One pass of the cleaner over this log, now (tests, tools). Owner loop; `done` there.
   void clean_now(std::shared_ptr<PartitionLog> log, UniqueFunction<void(Result<void>)> done);
   /// Stops periodic work, flushes and closes every log, writes checkpoints and the clean-shutdown
   /// mark. Blocking; call after the loops stopped appending.
   [[nodiscard]] Result<void> shut_down_clean();
-  /// Called with a log directory and reason when it went offline after a disk error. Set before load.
+  /// Called with a log directory and reason when it went offline after a disk error. Set before
+  /// load.
   std::function<void(const std::string& log_dir, const Error& reason)> on_offline;
 
   [[nodiscard]] const LogManagerConfig& config() const;

@@ -1,9 +1,10 @@
-// PartitionLog: one partition's log in Kafka's on-disk layout: segments, indexes, epochs, producers.
-// Owner: one loop for life; only that loop calls the methods under "writer". Methods under "reader"
-// may be called from any thread at any time: they use atomics and published, immutable views.
-// Invariants: log start <= last stable offset <= high watermark <= log end; no byte of a segment file
-// below its size is ever overwritten (truncation shortens the file and goes on in a new segment).
-// Sources: Kafka 4.4 UnifiedLog, LocalLog, LogSegment; decisions 3.2-3.21; docs/formats/log.md.
+// PartitionLog: one partition's log in Kafka's on-disk layout: segments, indexes, epochs,
+// producers. Owner: one loop for life; only that loop calls the methods under "writer". Methods
+// under "reader" may be called from any thread at any time: they use atomics and published,
+// immutable views. Invariants: log start <= last stable offset <= high watermark <= log end; no
+// byte of a segment file below its size is ever overwritten (truncation shortens the file and goes
+// on in a new segment). Sources: Kafka 4.4 UnifiedLog, LocalLog, LogSegment; decisions 3.2-3.21;
+// docs/formats/log.md.
 #pragma once
 
 #include <atomic>
@@ -126,16 +127,17 @@ class PartitionLog {
   struct OpenOptions {
     OpenOptions() = default;
     bool clean = false;
-    Offset log_start_offset;                 ///< from log-start-offset-checkpoint
-    Offset recovery_point;                   ///< from recovery-point-offset-checkpoint
-    std::optional<Offset> high_watermark;    ///< from replication-offset-checkpoint
+    Offset log_start_offset;               ///< from log-start-offset-checkpoint
+    Offset recovery_point;                 ///< from recovery-point-offset-checkpoint
+    std::optional<Offset> high_watermark;  ///< from replication-offset-checkpoint
     /// Called once, on the owner loop, when a disk error took this log offline (not for ENOSPC).
     std::function<void(const Error& reason)> on_offline;
     /// Called on the owner loop after each truncation: checkpoints above `new_end` are void.
     std::function<void(Offset new_end)> on_truncated;
   };
   [[nodiscard]] static Result<std::shared_ptr<PartitionLog>> open(env::Environment& environment,
-                                                                  Identity identity, LogConfig config,
+                                                                  Identity identity,
+                                                                  LogConfig config,
                                                                   OpenOptions options);
   PartitionLog(const PartitionLog&) = delete;
   PartitionLog& operator=(const PartitionLog&) = delete;
@@ -143,20 +145,21 @@ class PartitionLog {
 
   // ---- writer: owner loop only ----
 
-  /// Appends batches from a client or coordinator: checks them (CRC, magic 2, offsets 0…n-1, sequence
-  /// window, size, timestamps, compaction key), assigns offsets, stamps `epoch`, appends. Visible to
-  /// readers on return (one replica: the high watermark follows at once), in the page cache; durable
-  /// only after flush(). Errors, nothing appended: CORRUPT_MESSAGE, INVALID_RECORD, MESSAGE_TOO_LARGE,
-  /// RECORD_LIST_TOO_LARGE, UNSUPPORTED_FOR_MESSAGE_FORMAT, INVALID_TIMESTAMP,
+  /// Appends batches from a client or coordinator: checks them (CRC, magic 2, offsets 0…n-1,
+  /// sequence window, size, timestamps, compaction key), assigns offsets, stamps `epoch`, appends.
+  /// Visible to readers on return (one replica: the high watermark follows at once), in the page
+  /// cache; durable only after flush(). Errors, nothing appended: CORRUPT_MESSAGE, INVALID_RECORD,
+  /// MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE, UNSUPPORTED_FOR_MESSAGE_FORMAT, INVALID_TIMESTAMP,
   /// OUT_OF_ORDER_SEQUENCE_NUMBER, INVALID_PRODUCER_EPOCH, KAFKA_STORAGE_ERROR, system errors
   /// (ENOSPC: the partial write was cut off).
-  /// `record_errors` (may be null) receives what is wrong with single records (Produce v8 and newer).
+  /// `record_errors` (may be null) receives what is wrong with single records (Produce v8 and
+  /// newer).
   [[nodiscard]] Result<AppendInfo> append_as_leader(
       Slice records, LeaderEpoch epoch, AppendOrigin origin,
       std::vector<RecordError>* record_errors = nullptr);
   /// Appends batches as they came, from offset log end on (a gap upwards is legal). Checks length,
-  /// magic, CRC (unless `crc_checked`), offsets strictly rising; drops a partial last batch. Bytes are
-  /// stored unchanged. Errors: OFFSET_OUT_OF_RANGE if the first batch ends below the log end,
+  /// magic, CRC (unless `crc_checked`), offsets strictly rising; drops a partial last batch. Bytes
+  /// are stored unchanged. Errors: OFFSET_OUT_OF_RANGE if the first batch ends below the log end,
   /// CORRUPT_MESSAGE naming the offset: batches before the bad one are appended, see `appended`.
   struct FollowerAppend {
     FollowerAppend() = default;
@@ -166,8 +169,9 @@ class PartitionLog {
     std::optional<Error> error;  ///< why the rest was not appended
   };
   [[nodiscard]] FollowerAppend append_as_follower(const ByteChain& batches, bool crc_checked);
-  /// Cuts everything at and above `offset` (decisions 3.14, 3.21). No-op if it is not below the end.
-  /// Afterwards epochs, transaction index, producer state, high watermark and checkpoints agree.
+  /// Cuts everything at and above `offset` (decisions 3.14, 3.21). No-op if it is not below the
+  /// end. Afterwards epochs, transaction index, producer state, high watermark and checkpoints
+  /// agree.
   [[nodiscard]] Result<void> truncate_to(Offset offset);
   /// Drops everything; the log is empty at `offset`.
   [[nodiscard]] Result<void> truncate_fully_and_start_at(Offset offset);
@@ -200,8 +204,8 @@ class PartitionLog {
   void flush_done(const FlushTask& task);
   /// Writes epoch file, producer snapshot and index ends for a clean stop. Blocking.
   [[nodiscard]] Result<void> close_clean();
-  /// Renames the directory to a name that ends in "-delete" and stops serving; returns the new path,
-  /// whose files are to be removed later.
+  /// Renames the directory to a name that ends in "-delete" and stops serving; returns the new
+  /// path, whose files are to be removed later.
   [[nodiscard]] Result<std::string> schedule_delete();
   /// Stops serving after a disk error in this log directory. Waiters are woken.
   void take_offline(const Error& reason);
