@@ -10,7 +10,8 @@ from harness import paths, wait, wire
 from harness.process import Process, free_port
 
 STOP_LIMIT_S = 10  # SIGTERM ends within this; the product promises it
-_QUICK = {"mirror.metadata.refresh.interval.ms": 1000, "mirror.failed.retry.max.backoff.ms": 2000}
+_QUICK = {"mirror.metadata.refresh.interval.ms": 1000, "group.initial.rebalance.delay.ms": 0,
+          "mirror.failed.retry.max.backoff.ms": 2000}
 
 
 class CommandError(RuntimeError):
