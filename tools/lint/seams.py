@@ -22,7 +22,7 @@ _RULES = [
     (r"\basio::(basic_stream_socket|ip::tcp::(socket|acceptor|resolver)|local::\w+|posix::\w+|"
      r"signal_set|thread_pool)\b", "connect through env::Network"),
     (r"\bstd::(thread|jthread|async|this_thread)\b", "run on an env::Loop"),
-    (r"\bstd::(random_device|rand|srand|time|getenv|system)\b", "use the seams of env"),
+    (r"\bstd::(random_device|rand|srand|time|getenv|system|signal|raise)\b", "use the seams of env"),
     (r"(?<![\w:.>])(rand|srand|random|drand48|clock_gettime|gettimeofday|nanosleep|usleep|fopen|"
      r"getrandom)\s*\(", "use the seams of env"),
     (r"(?<![\w>:])::(" + _CALLS + r")\s*\(", "call the operating system in src/env/posix only"),
@@ -32,7 +32,7 @@ _RULES = [
 _MUTEX = re.compile(r"\bstd::(recursive_|shared_|timed_)?(mutex|condition_variable)\b")
 _INCLUDE = re.compile(
     r'^[ \t]*#[ \t]*include[ \t]*<(thread|fstream|unistd\.h|fcntl\.h|poll\.h|sys/[\w./]+|netinet/[\w./]+|'
-    r'arpa/[\w./]+|netdb\.h|signal\.h|csignal)>', re.MULTILINE)
+    r'arpa/[\w./]+|netdb\.h|signal\.h)>', re.MULTILINE)
 _PATTERNS = [(re.compile(pattern), remedy) for pattern, remedy in _RULES]
 _MUTEX_ROOMS = ("include/kmirror/base/", "src/base/", "src/env/")
 
@@ -75,6 +75,8 @@ SAMPLES = [
     ("filesystem path only", _sample("std::filesystem::path p;"), 0),
     ("ifstream", _sample("std::ifstream in(p);"), 1),
     ("system header", _sample("#include <unistd.h>"), 1),
+    ("names of signals", _sample("#include <csignal>"), 0),
+    ("a signal handler", _sample("std::signal(SIGTERM, stop);"), 1),
     ("mutex", _sample("std::mutex m;"), 1),
     ("mutex in base", _sample("std::mutex m;", "include/kmirror/base/published.h"), 0),
     ("in a comment", _sample("// not std::thread"), 0),
