@@ -25,7 +25,7 @@ std::vector<ConfigDef> identity_keys() {
                 "Directory of the metadata log, if not the first of log.dirs."),
       ConfigDef("metadata.log.segment.bytes", kInt, "1073741824", "bytes",
                 "Size at which the metadata log goes on in a new segment.")
-          .at_least(1'048'576),
+          .at_least(8'388'608),
       ConfigDef("metadata.log.max.record.bytes.between.snapshots", kLong, "20971520", "bytes",
                 "Metadata records after which a snapshot is written, so that a start does not "
                 "read the whole history.")

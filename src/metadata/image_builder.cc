@@ -302,4 +302,10 @@ std::shared_ptr<const MetadataDelta> ImageBuilder::take() {
   return delta;
 }
 
+void ImageBuilder::revert() {
+  image_ = *last_taken_;
+  open_.clear();
+  delta_ = MetadataDelta();
+}
+
 }  // namespace kmirror::metadata

@@ -71,6 +71,8 @@ class ImageBuilder {
 
   /// An image of now, and what changed since the last call (everything, the first time).
   [[nodiscard]] std::shared_ptr<const MetadataDelta> take();
+  /// Forgets everything applied since the last take(): its records could not be written.
+  void revert();
 
  private:
   /// The topic with this id, open for changes; null if there is none.
