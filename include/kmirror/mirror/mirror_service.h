@@ -61,6 +61,7 @@ struct MirrorDeps {
 
 class MirrorService {
  public:
+  class Impl;
   explicit MirrorService(MirrorDeps deps);
   ~MirrorService();  ///< after stop() has returned, or before start()
   MirrorService(const MirrorService&) = delete;
@@ -132,7 +133,6 @@ class MirrorService {
   [[nodiscard]] std::string read_only_message(std::string_view topic) const;
 
  private:
-  class Impl;
   std::unique_ptr<Impl> impl_;
 };
 

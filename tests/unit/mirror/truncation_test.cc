@@ -29,7 +29,8 @@ struct Search {
   Offset common_end;
 };
 
-Search run(const Entries& ours, std::int64_t our_end, const Entries& source, std::int64_t source_end) {
+Search run(const Entries& ours, std::int64_t our_end, const Entries& source,
+           std::int64_t source_end) {
   Search result;
   DivergenceSearch search(entries(ours), Offset(our_end));
   while (search.question()) {
