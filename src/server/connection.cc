@@ -145,8 +145,8 @@ Handler* Connection::acceptable(ApiKey key, ApiVersion version) const {
 }
 
 void Connection::refuse(const std::string& why) const {
-  KM_LOG(kWarn, "server.request_refused", "{} at listener {}: {}; the connection is closed",
-         info_->peer.text(), info_->listener, why);
+  scope_.refusals.say(fmt::format("{} at listener {}: {}; the connection is closed",
+                                  info_->peer.text(), info_->listener, why));
 }
 
 bool Connection::start_request(Handler& handler, Slice frame, MemoryUnits units,

@@ -18,6 +18,7 @@
 #include "server/handler.h"
 #include "server/handler_table.h"
 #include "server/memory_pool.h"
+#include "server/refusal_log.h"
 #include "server/request_metrics.h"
 
 namespace kmirror::server {
@@ -33,6 +34,7 @@ struct ConnectionScope {
   HandlerTable& handlers;
   MemoryPool& memory;
   RequestMetrics& metrics;
+  RefusalLog refusals{clock};
   std::unique_ptr<env::AsyncEvent> memory_returned;  ///< set when a refused take may succeed now
 };
 

@@ -9,6 +9,7 @@
 #include "kmirror/base/log.h"
 #include "kmirror/env/async.h"
 #include "server/connection_quota.h"
+#include "server/handlers/mirrors.h"
 #include "server/handlers/table.h"
 #include "server/loop_shard.h"
 
@@ -40,6 +41,7 @@ class Server::Impl {
     }
     HandlerServices services(environment, deps, config_);
     services.timers = timers();
+    services.guard = write_guard(deps.mirror);
     add_handlers(handlers_, services);
   }
 

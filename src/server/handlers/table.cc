@@ -9,6 +9,7 @@
 #include "server/handlers/list_offsets.h"
 #include "server/handlers/log_admin.h"
 #include "server/handlers/metadata.h"
+#include "server/handlers/mirrors.h"
 #include "server/handlers/produce.h"
 #include "server/handlers/producer_ids.h"
 #include "server/handlers/topics_admin.h"
@@ -72,6 +73,7 @@ void add_handlers(HandlerTable& table, const HandlerServices& services) {
   add_topic_admin_handlers(table, services);
   add_group_handlers(table, services);
   add_acl_handlers(table);
+  add_mirror_handlers(table, services);
 }
 
 }  // namespace kmirror::server

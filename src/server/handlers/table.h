@@ -19,7 +19,6 @@ namespace kmirror::server {
 struct WriteGuard {
   WriteGuard() = default;
   std::function<bool(std::string_view topic, std::int32_t partition)> partition_is_writable;
-  std::function<bool(std::string_view topic)> topic_is_writable;
   std::function<std::string(std::string_view topic)> message;
 };
 
