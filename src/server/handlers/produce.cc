@@ -30,6 +30,7 @@ struct Append {
   std::shared_ptr<storage::PartitionLog> log;
   LeaderEpoch leader_epoch = kNoLeaderEpoch;
   Slice records;
+  std::vector<storage::RecordError> record_errors;
   std::optional<Result<storage::AppendInfo>> result;
 };
 
@@ -173,7 +174,8 @@ void ProduceOperation::fail(PartitionResponse& entry, const Error& error) const 
 void ProduceOperation::run_on_owner(std::shared_ptr<Group> group) {
   for (Append& append : group->appends) {
     append.result = append.log->append_as_leader(std::move(append.records), append.leader_epoch,
-                                                 storage::AppendOrigin::kClient);
+                                                 storage::AppendOrigin::kClient,
+                                                 &append.record_errors);
   }
   if (acks_ == kAcksAll && deps_.config.flush_acks_all) return flush(group);
   send_back(std::move(group));
@@ -205,6 +207,11 @@ void ProduceOperation::gather(const Group& group) {
     entry.log_start_offset = append.log->log_start_offset();
     if (append.result->has_error()) {
       fail(entry, append.result->error());
+      for (const auto& record : append.record_errors) {
+        auto& told = entry.record_errors.emplace_back();
+        told.batch_index = record.batch_index;
+        told.batch_index_error_message = record.message;
+      }
       continue;
     }
     const storage::AppendInfo& info = **append.result;

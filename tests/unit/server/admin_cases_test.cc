@@ -165,11 +165,11 @@ TEST_F(AdminCases, acls_without_an_authorizer) {
 TEST_F(AdminCases, G48_offsets_of_a_group_without_members) {
   world_.create_topic("t", 2);
   world_.on_loop_0([&](UniqueFunction<void()> done) {
-    world_.groups->ensure_topic(world_.broker.loop(),
-                                [done = std::move(done)](const Result<void>& made) mutable {
-                                  EXPECT_TRUE(made);
-                                  done();
-                                });
+    world_.broker->groups->ensure_topic(world_.process.loop(),
+                                        [done = std::move(done)](const Result<void>& made) mutable {
+                                          EXPECT_TRUE(made);
+                                          done();
+                                        });
   });
   EXPECT_EQ(commit("t", "m"), ErrorCode::NONE);
   EXPECT_EQ(commit("missing", "m"), ErrorCode::UNKNOWN_TOPIC_OR_PARTITION);

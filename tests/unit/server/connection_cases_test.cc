@@ -129,7 +129,7 @@ TEST(ConnectionCases, G05_bytes_that_are_not_kafka_end_each_socket_at_once) {
   }
   bystander.send_hex(kMetadataNone);
   EXPECT_EQ(correlation_of(bystander.receive()), 3);
-  EXPECT_EQ(world.server->connection_count(), 1);
+  EXPECT_EQ(world.broker->server->connection_count(), 1);
 }
 
 TEST(ConnectionCases, G90_features_and_software_names) {
@@ -161,7 +161,7 @@ TEST(ConnectionCases, api_versions_v5_finds_a_misrouted_connection) {
   wire::ApiVersionsRequest request;
   request.client_software_name = "a";
   request.client_software_version = "1";
-  request.cluster_id = world.engine->image()->cluster_id;
+  request.cluster_id = world.broker->engine->image()->cluster_id;
   request.node_id = NodeId(1);
   EXPECT_EQ(client.call<wire::ApiVersionsResponse>(request, 5).error_code, ErrorCode::NONE);
   request.node_id = NodeId(2);
@@ -278,7 +278,7 @@ TEST(ConnectionCases, requests_are_counted_by_api_version_and_error) {
   EXPECT_EQ(correlation_of(client.receive()), 3);
   double requests = 0;
   double errors = 0;
-  for (const auto& sample : world.metrics.snapshot()) {
+  for (const auto& sample : world.broker->metrics.snapshot()) {
     const metrics::Labels by_version = {{"request", "Metadata"}, {"version", "1"}};
     if (sample.name == "kafka_network_request_metrics_requests_total" &&
         sample.labels == by_version) {

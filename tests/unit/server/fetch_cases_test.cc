@@ -354,7 +354,7 @@ TEST_F(FetchCases, G18_unknown_topic_ids) {
     EXPECT_EQ(response.responses.at(0).topic_id, Uuid(id));
   }
   auto request = fetch_of({{"", 0}});
-  request.topics[0].topic_id = world_.engine->image()->topic("t")->id;
+  request.topics[0].topic_id = world_.broker->engine->image()->topic("t")->id;
   EXPECT_EQ(fetch(request, 13).responses.at(0).partitions.at(0).error_code, ErrorCode::NONE);
 }
 

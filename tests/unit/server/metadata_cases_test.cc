@@ -45,9 +45,9 @@ TEST_F(MetadataCases, G10_all_topics_and_no_topics) {
   EXPECT_EQ(none.brokers[0].port, world_.endpoint().port);
   const auto newest = ask(std::nullopt, 13);
   ASSERT_EQ(newest.topics.size(), 2U);
-  EXPECT_EQ(newest.cluster_id, world_.engine->image()->cluster_id);
+  EXPECT_EQ(newest.cluster_id, world_.broker->engine->image()->cluster_id);
   EXPECT_EQ(newest.topics[0].partitions.size(), 2U);
-  EXPECT_EQ(newest.topics[0].topic_id, world_.engine->image()->topic("a")->id);
+  EXPECT_EQ(newest.topics[0].topic_id, world_.broker->engine->image()->topic("a")->id);
   EXPECT_EQ(newest.topics[0].partitions[1].leader_id, NodeId(1));
 }
 
@@ -72,7 +72,7 @@ TEST_F(MetadataCases, by_topic_id_from_version_12) {
   wire::MetadataRequest request;
   auto& known = request.topics.emplace().emplace_back();
   known.name = std::nullopt;
-  known.topic_id = world_.engine->image()->topic("a")->id;
+  known.topic_id = world_.broker->engine->image()->topic("a")->id;
   const Uuid unknown_id(std::array<std::uint8_t, 16>{1, 2, 3});
   auto& unknown = request.topics->emplace_back();
   unknown.name = std::nullopt;
@@ -109,7 +109,7 @@ TEST_F(MetadataCases, G10_the_coordinator_is_a_broker_of_metadata) {
 TEST_F(MetadataCases, describe_cluster) {
   wire::DescribeClusterRequest request;
   const auto response = client_.call<wire::DescribeClusterResponse>(request, 2);
-  EXPECT_EQ(response.cluster_id, world_.engine->image()->cluster_id);
+  EXPECT_EQ(response.cluster_id, world_.broker->engine->image()->cluster_id);
   EXPECT_EQ(response.brokers.at(0).broker_id, NodeId(1));
   EXPECT_EQ(response.brokers.at(0).port, world_.endpoint().port);
   EXPECT_EQ(response.cluster_authorized_operations, INT32_MIN);

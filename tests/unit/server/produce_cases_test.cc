@@ -90,7 +90,11 @@ TEST_F(ProduceCases, G44_malformed_batches) {
   EXPECT_EQ(produce("t1", make_batch(BatchSpec())).error_code, ErrorCode::INVALID_RECORD);
   BatchSpec no_key;
   no_key.records.emplace_back(std::nullopt, "v");
-  EXPECT_EQ(produce("compacted", make_batch(no_key)).error_code, ErrorCode::INVALID_RECORD);
+  const Entry keyless = produce("compacted", make_batch(no_key));
+  EXPECT_EQ(keyless.error_code, ErrorCode::INVALID_RECORD);
+  ASSERT_EQ(keyless.record_errors.size(), 1U);
+  EXPECT_EQ(keyless.record_errors[0].batch_index, 0);
+  EXPECT_TRUE(keyless.record_errors[0].batch_index_error_message);
   const Entry odd_acks = produce("t1", simple_batch(0), 5);
   EXPECT_EQ(odd_acks.error_code, ErrorCode::INVALID_REQUIRED_ACKS);
   EXPECT_EQ(odd_acks.base_offset, kNoOffset);
@@ -185,7 +189,7 @@ TEST_F(ProduceCases, by_topic_id_from_version_13) {
   wire::ProduceRequest request;
   request.acks = 1;
   auto& data = request.topic_data.emplace_back();
-  data.topic_id = world_.engine->image()->topic("t")->id;
+  data.topic_id = world_.broker->engine->image()->topic("t")->id;
   data.partition_data.emplace_back().records = ByteChain(simple_batch(0));
   auto response = client_.call<wire::ProduceResponse>(request, 13);
   EXPECT_EQ(response.responses.at(0).partition_responses.at(0).error_code, ErrorCode::NONE);
@@ -199,10 +203,10 @@ TEST_F(ProduceCases, by_topic_id_from_version_13) {
 TEST_F(ProduceCases, internal_topics_and_old_zstd_are_refused) {
   world_.create_topic("t", 1);
   world_.on_loop_0([&](UniqueFunction<void()> done) {
-    world_.engine->create_internal_topic(
+    world_.broker->engine->create_internal_topic(
         "__consumer_offsets", 2, {}, [&, done = std::move(done)](const Result<void>& made) mutable {
           EXPECT_TRUE(made);
-          world_.replicas->when_settled(std::move(done));
+          world_.broker->replicas->when_settled(std::move(done));
         });
   });
   EXPECT_EQ(produce("__consumer_offsets", simple_batch(0)).error_code,

@@ -13,62 +13,41 @@
 
 #include <gtest/gtest.h>
 
-#include "kmirror/coordinator/group_coordinator.h"
-#include "kmirror/env/async.h"
 #include "kmirror/env/sim.h"
-#include "kmirror/metadata/embedded_engine.h"
-#include "kmirror/server/replica_manager.h"
-#include "kmirror/server/server.h"
-#include "kmirror/storage/log_manager.h"
 #include "kmirror/wire/framing.h"
+#include "stream_client.h"
+#include "test_broker.h"
 
 namespace kmirror::server {
 
 using namespace std::chrono_literals;
 
-/// A frame's bytes after its length, taken apart further by the test.
-using Frame = Bytes;
-
 class ServerWorld {
  public:
-  using Adjust = std::function<void(ServerConfig&)>;
-
-  explicit ServerWorld(const Adjust& adjust = {}, metadata::ConfigMap file = {});
+  explicit ServerWorld(const TestBroker::Adjust& adjust = {});
   ~ServerWorld();
   ServerWorld(const ServerWorld&) = delete;
   ServerWorld& operator=(const ServerWorld&) = delete;
 
   /// Runs `start` on loop 0; it gets a callback to call when it is done. Returns after that call.
   void on_loop_0(const std::function<void(UniqueFunction<void()>)>& start);
-  /// Creates a topic through the engine and waits until its logs are there.
   void create_topic(const std::string& name, std::int32_t partitions,
                     const metadata::ConfigMap& configs = {});
-  /// Raises the leader epoch of partition 0 step by step to `epoch`.
+  /// Raises the leader epoch of partition 0 to `epoch`.
   void bump_leader_epoch(const std::string& topic, std::int32_t epoch);
   [[nodiscard]] std::shared_ptr<storage::PartitionLog> log(const std::string& topic,
                                                            std::int32_t partition = 0);
-  /// Runs `work` on the log's own loop.
+  /// Runs `work` on the loop of partition 0's log.
   void with_log(const std::string& topic, const std::function<void(storage::PartitionLog&)>& work);
   void stop();
-  [[nodiscard]] env::Environment& here() { return broker.environment(); }
-  [[nodiscard]] env::Endpoint endpoint() const { return endpoint_; }
+  [[nodiscard]] env::Endpoint endpoint() const { return broker->endpoint(); }
 
-  env::SimWorld world{20'26};
+  env::SimWorld world{2026};
   env::SimDisk disk{world};
   env::SimDisk client_disk{world};
-  env::SimProcess broker;
+  env::SimProcess process;
   env::SimProcess client{world, "client", client_disk};
-  metrics::Registry metrics;
-  std::unique_ptr<metadata::EmbeddedEngine> engine;
-  std::unique_ptr<storage::LogManager> logs;
-  std::unique_ptr<coordinator::GroupCoordinator> groups;
-  std::unique_ptr<ReplicaManager> replicas;
-  std::unique_ptr<Server> server;
-
- private:
-  void open(const metadata::ConfigMap& file);
-  void start_server(const Adjust& adjust);
-  env::Endpoint endpoint_;
+  std::unique_ptr<TestBroker> broker;
 };
 
 /// A socket to the broker, driven step by step.
