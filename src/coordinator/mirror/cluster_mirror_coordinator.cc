@@ -37,6 +37,16 @@ std::map<std::int32_t, std::vector<std::size_t>> by_partition(const Items& items
   return positions;
 }
 
+/// `done` of one of two continuations.
+template <class Response>
+std::shared_ptr<UniqueFunction<void(Response)>> share(UniqueFunction<void(Response)> done) {
+  return std::make_shared<UniqueFunction<void(Response)>>(std::move(done));
+}
+
+ErrorCode code_of(const Result<void>& result) {
+  return result ? ErrorCode::NONE : to_kafka_error(result.error());
+}
+
 void set_error(MirrorStateWritten& written, ErrorCode code) {
   written.error = code;
   written.error_message = std::string(name(code));
@@ -62,11 +72,24 @@ std::int32_t ClusterMirrorCoordinator::Impl::partition_for(const MirrorPartition
 void ClusterMirrorCoordinator::Impl::read(std::vector<MirrorPartitionKey> keys, env::Loop& reply_on,
                                           Done<std::vector<MirrorStateRead>> done) {
   using Reads = std::vector<MirrorStateRead>;
+  const auto reply = share(std::move(done));
+  const std::size_t count = keys.size();
+  runtime->if_topic(
+      [self = shared_from_this(), keys = std::move(keys), loop = &reply_on, reply]() mutable {
+        self->read_from_shards(std::move(keys), *loop, std::move(*reply));
+      },
+      [count, loop = &reply_on, reply](Result<void> why) {
+        Reads reads(count);
+        for (MirrorStateRead& one : reads) one.error = code_of(why);
+        Gather<Reads>::make(*loop, 0, std::move(reads), std::move(*reply));
+      });
+}
+
+void ClusterMirrorCoordinator::Impl::read_from_shards(std::vector<MirrorPartitionKey> keys,
+                                                      env::Loop& reply_on,
+                                                      Done<std::vector<MirrorStateRead>> done) {
+  using Reads = std::vector<MirrorStateRead>;
   Reads initial(keys.size());
-  if (!runtime->has_topic()) {
-    Gather<Reads>::make(reply_on, 0, std::move(initial), std::move(done));
-    return;
-  }
   const auto shared = std::make_shared<const std::vector<MirrorPartitionKey>>(std::move(keys));
   const auto positions =
       by_partition(*shared, [this](const MirrorPartitionKey& key) { return partition_for(key); });
@@ -149,7 +172,20 @@ void ClusterMirrorCoordinator::Impl::write_to_shards(std::vector<MirrorStateWrit
 
 void ClusterMirrorCoordinator::Impl::list(std::string mirror_name, env::Loop& reply_on,
                                           Done<Result<States>> done) {
-  const std::int32_t count = runtime->has_topic() ? runtime->partition_count() : 0;
+  const auto reply = share(std::move(done));
+  runtime->if_topic(
+      [self = shared_from_this(), mirror_name = std::move(mirror_name), loop = &reply_on, reply] {
+        self->list_shards(mirror_name, *loop, std::move(*reply));
+      },
+      [loop = &reply_on, reply](Result<void> why) {
+        auto nothing = why ? Result<States>(States()) : Result<States>(why.error());
+        Gather<Result<States>>::make(*loop, 0, std::move(nothing), std::move(*reply));
+      });
+}
+
+void ClusterMirrorCoordinator::Impl::list_shards(const std::string& mirror_name,
+                                                 env::Loop& reply_on, Done<Result<States>> done) {
+  const std::int32_t count = runtime->partition_count();
   auto sorted = [done = std::move(done)](Result<States> total) mutable {
     if (total) {
       std::sort(total->begin(), total->end(),
@@ -186,7 +222,17 @@ void ClusterMirrorCoordinator::Impl::list(std::string mirror_name, env::Loop& re
 
 void ClusterMirrorCoordinator::Impl::remove(KeysOf keys_of, env::Loop& reply_on,
                                             Done<Result<void>> done) {
-  const std::int32_t count = runtime->has_topic() ? runtime->partition_count() : 0;
+  const auto reply = share(std::move(done));
+  runtime->if_topic([self = shared_from_this(), keys_of = std::move(keys_of), loop = &reply_on,
+                     reply] { self->remove_from_shards(keys_of, *loop, std::move(*reply)); },
+                    [loop = &reply_on, reply](Result<void> why) {
+                      Gather<Result<void>>::make(*loop, 0, std::move(why), std::move(*reply));
+                    });
+}
+
+void ClusterMirrorCoordinator::Impl::remove_from_shards(const KeysOf& keys_of, env::Loop& reply_on,
+                                                        Done<Result<void>> done) {
+  const std::int32_t count = runtime->partition_count();
   const auto gather = Gather<Result<void>>::make(reply_on, static_cast<std::size_t>(count),
                                                  Result<void>(), std::move(done));
   const auto answer = [gather](const Result<void>& result, ErrorCode code) {

@@ -34,6 +34,10 @@ class ClusterMirrorCoordinator::Impl : public std::enable_shared_from_this<Impl>
   const std::shared_ptr<CoordinatorRuntime> runtime;
 
  private:
+  void read_from_shards(std::vector<MirrorPartitionKey> keys, env::Loop& reply_on,
+                        Done<std::vector<MirrorStateRead>> done);
+  void list_shards(const std::string& mirror_name, env::Loop& reply_on, Done<Result<States>> done);
+  void remove_from_shards(const KeysOf& keys_of, env::Loop& reply_on, Done<Result<void>> done);
   void write_to_shards(std::vector<MirrorStateWrite> writes, env::Loop& reply_on,
                        Done<std::vector<MirrorStateWritten>> done);
 

@@ -168,6 +168,23 @@ void CoordinatorRuntime::ensure_topic(UniqueFunction<void(Result<void>)> done) {
   });
 }
 
+void CoordinatorRuntime::if_topic(UniqueFunction<void()> there,
+                                  UniqueFunction<void(Result<void>)> nowhere) {
+  // The image may know the topic a moment before start() has run.
+  if (!has_topic() && !engine_.image()->topic(config_.topic)) {
+    nowhere(Result<void>());
+    return;
+  }
+  ensure_topic(
+      [there = std::move(there), nowhere = std::move(nowhere)](Result<void> ready) mutable {
+        if (ready) {
+          there();
+        } else {
+          nowhere(std::move(ready));
+        }
+      });
+}
+
 void CoordinatorRuntime::create_topic() {
   if (creating_) return;
   creating_ = true;

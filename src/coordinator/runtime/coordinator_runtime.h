@@ -53,6 +53,9 @@ class CoordinatorRuntime final : public metadata::MetadataListener,
   /// 10,000 calls wait. Errors: the engine's, COORDINATOR_NOT_AVAILABLE after shut_down().
   void ensure_topic(UniqueFunction<void(Result<void>)> done);
   [[nodiscard]] bool has_topic() const { return table_.load() != nullptr; }
+  /// Calls `there` when the shards are there, or `nowhere` if there is no such topic (and makes
+  /// none); on this or another thread.
+  void if_topic(UniqueFunction<void()> there, UniqueFunction<void(Result<void>)> nowhere);
   /// Partitions of the topic; before it exists, how many it will be made with.
   [[nodiscard]] std::int32_t partition_count() const;
 

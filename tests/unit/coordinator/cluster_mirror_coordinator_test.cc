@@ -129,6 +129,13 @@ TEST_F(ClusterMirrorCoordinatorTest, RequestsWaitForALoadingShard) {
   EXPECT_EQ(read({key(0)})[0].state.status.state, MirrorState::kLogAlignment);
 }
 
+TEST_F(ClusterMirrorCoordinatorTest, StoredStatesAreFoundEvenBeforeStartHasRun) {
+  write({write_of(0, MirrorState::kLogAlignment)});
+  site.stop();
+  site.start(env::Duration(0));
+  EXPECT_EQ(list("m").size(), 1u);
+}
+
 TEST_F(ClusterMirrorCoordinatorTest, ADeletedMirrorIsForgotten) {
   std::vector<MirrorStateWrite> writes;
   for (int i = 0; i < 30; ++i) writes.push_back(write_of(i, MirrorState::kLogAlignment));
