@@ -153,7 +153,7 @@ class Broker::Impl {
       mirror_states_->log_created(log);
       mirror_->log_created(log);
     };
-    server::ServerDeps deps(*engine_, *logs_, metrics_);
+    server::ServerDeps deps(*engine_, engine_->resolver(), *logs_, metrics_);
     deps.groups = groups_.get();
     deps.mirror = mirror_.get();
     server_ = std::make_unique<server::Server>(environment_, deps, server_config(config_));

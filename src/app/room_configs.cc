@@ -41,12 +41,7 @@ server::ServerConfig server_config(const BrokerConfig& config) {
   out.fetch_max_bytes = config.fetch_max_bytes;
   out.max_fetch_sessions = config.fetch_session_slots;
   out.auto_create_topics = config.boolean("auto.create.topics.enable");
-  out.num_partitions = int32_of(config, "num.partitions");
-  out.replication_factor = static_cast<std::int16_t>(config.integer("default.replication.factor"));
   out.flush_acks_all = config.flush_acks_all;
-  out.offsets_topic_partitions = int32_of(config, "offsets.topic.num.partitions");
-  out.transaction_topic_partitions = int32_of(config, "transaction.state.log.num.partitions");
-  for (const auto& [key, value] : config.values) out.broker_values[key] = value;
   return out;
 }
 

@@ -16,7 +16,6 @@ BrokerConfig config(const metadata::ConfigMap& more) {
 TEST(RoomConfigs, ServerTakesItsKeys) {
   const auto given = config({{"listeners", "PLAINTEXT://127.0.0.1:0"},
                              {"auto.create.topics.enable", "false"},
-                             {"num.partitions", "7"},
                              {"max.connections", "12"},
                              {"fetch.max.bytes", "123456"}});
   const server::ServerConfig out = server_config(given);
@@ -25,7 +24,6 @@ TEST(RoomConfigs, ServerTakesItsKeys) {
   EXPECT_EQ(out.listeners[0].name, "PLAINTEXT");
   EXPECT_EQ(out.listeners[0].bind.text(), "127.0.0.1:0");
   EXPECT_FALSE(out.auto_create_topics);
-  EXPECT_EQ(out.num_partitions, 7);
   EXPECT_EQ(out.max_connections, 12);
   EXPECT_EQ(out.fetch_max_bytes, 123456);
 }
