@@ -210,9 +210,9 @@ struct EventWaiter;
 }
 
 struct AsyncEvent::State {
-  explicit State(Loop& loop) : owner(loop) {}
+  State(Loop& loop, bool initially) : owner(loop), set(initially) {}
   Loop& owner;
-  bool set = false;
+  bool set;
   bool closed = false;
   std::list<EventWaiter*> waiters;
 };
@@ -257,7 +257,8 @@ Awaitable<void> wait_for_event(std::shared_ptr<AsyncEvent::State> state) {
 
 }  // namespace
 
-AsyncEvent::AsyncEvent(Loop& owner) : state_(std::make_shared<State>(owner)) {}
+AsyncEvent::AsyncEvent(Loop& owner, bool initially_set)
+    : state_(std::make_shared<State>(owner, initially_set)) {}
 
 AsyncEvent::~AsyncEvent() {
   state_->closed = true;

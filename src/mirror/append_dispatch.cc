@@ -46,7 +46,6 @@ AppendOutcome append(AppendJob& job) {
 AppendDispatch::AppendDispatch(env::Loop& loop, storage::LogManager& logs, Sink sink)
     : state_(std::make_shared<State>(loop)), logs_(logs) {
   state_->sink = std::move(sink);
-  state_->idle.set();
 }
 
 void AppendDispatch::add(AppendJob job) {

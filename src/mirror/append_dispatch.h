@@ -54,7 +54,7 @@ class AppendDispatch {
 
  private:
   struct State {
-    explicit State(env::Loop& owner) : loop(owner), idle(owner) {}
+    explicit State(env::Loop& owner) : loop(owner), idle(owner, true) {}
     env::Loop& loop;
     env::AsyncEvent idle;
     Sink sink;

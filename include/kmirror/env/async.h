@@ -26,7 +26,8 @@ namespace kmirror::env {
 /// set() wakes every waiter, now and until reset(). Destroying it ends every wait.
 class AsyncEvent {
  public:
-  explicit AsyncEvent(Loop& owner);
+  /// May be made on any thread.
+  explicit AsyncEvent(Loop& owner, bool initially_set = false);
   ~AsyncEvent();
   AsyncEvent(const AsyncEvent&) = delete;
   AsyncEvent& operator=(const AsyncEvent&) = delete;

@@ -361,6 +361,23 @@ void die_by_exception() {
   posix.run(loop, run_thrower(&loop));
 }
 
+// Components are made on one loop for another: no call but the constructor may come from there.
+Awaitable<void> wait_made_set(AsyncEvent* event, bool* woken) {
+  co_await event->wait();
+  *woken = true;
+}
+
+TEST(AsyncEvent, MayBeMadeSetOnAnotherThread) {
+  PosixEnvironment posix{PosixOptions(1, 1)};
+  posix.start();
+  Loop& loop = *posix.environment().loops[0];
+  AsyncEvent event(loop, true);
+  bool woken = false;
+  posix.run(loop, wait_made_set(&event, &woken));
+  EXPECT_TRUE(woken);
+  posix.stop();
+}
+
 TEST(AsyncDeathTest, AnEscapedExceptionAbortsWithTheTasksName) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_DEATH(die_by_exception(), "the thrower: boom");
