@@ -178,7 +178,7 @@ env::Awaitable<Result<void>> Impl::refresh(MirrorPtr mirror, bool is_regular) {
 /// The cluster id is checked before anything else in an answer is believed (G73).
 env::Awaitable<Result<void>> Impl::check_cluster(MirrorPtr mirror, std::string cluster_id) {
   const std::string& expected = mirror->settings.source_cluster_id;
-  mirror->cluster_mismatch = false;
+  const bool was_mismatch = std::exchange(mirror->cluster_mismatch, false);
   std::string fault;
   if (!cluster_id.empty() && cluster_id == image_->cluster_id) {
     fault = fmt::format("the source of mirror {} is this cluster itself ({})", mirror->name,
@@ -190,7 +190,7 @@ env::Awaitable<Result<void>> Impl::check_cluster(MirrorPtr mirror, std::string c
   if (!fault.empty()) {
     mirror->cluster_mismatch = true;
     mirror->reconnect = true;
-    KM_LOG(kError, "mirror.wrong_cluster", "{}", fault);
+    if (!was_mismatch) KM_LOG(kError, "mirror.wrong_cluster", "{}", fault);
     for (const auto& [where, partition] : mirror->partitions) {
       const MirrorState state = partition->state();
       const bool uses_source = state == MirrorState::kMirroring ||
