@@ -133,8 +133,8 @@ class Broker::Impl {
       return config;
     };
     resolve_ = resolve;
-    replicas_ = std::make_unique<server::ReplicaManager>(*logs_, config_.node_id, std::move(resolve),
-                                                         metrics_);
+    replicas_ = std::make_unique<server::ReplicaManager>(*logs_, config_.node_id,
+                                                         std::move(resolve), metrics_);
     groups_ = std::make_unique<coordinator::GroupCoordinator>(environment_, *logs_, *engine_,
                                                               group_config(config_));
     mirror_states_ = std::make_unique<coordinator::ClusterMirrorCoordinator>(
@@ -182,10 +182,13 @@ class Broker::Impl {
 
   Result<void> load_logs() {
     const auto image = engine_->image();
-    KM_TRY(report, logs_->load(server::ReplicaManager::expected_logs(*image, config_.node_id, resolve_)));
+    KM_TRY(report,
+           logs_->load(server::ReplicaManager::expected_logs(*image, config_.node_id, resolve_)));
     for (const std::string& stray : report.strays) {
-      KM_LOG(kWarn, "storage.stray_moved", "{} belongs to no topic of this cluster: moved aside, "
-             "neither served nor deleted", stray);
+      KM_LOG(kWarn, "storage.stray_moved",
+             "{} belongs to no topic of this cluster: moved aside, "
+             "neither served nor deleted",
+             stray);
     }
     for (const std::string& offline : report.offline) {
       KM_LOG(kError, "storage.log_dir_offline", "{}", offline);

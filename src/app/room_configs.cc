@@ -51,8 +51,7 @@ coordinator::GroupCoordinatorConfig group_config(const BrokerConfig& config) {
   out.offsets_topic_segment_bytes = config.integer("offsets.topic.segment.bytes");
   out.offset_metadata_max_bytes = int32_of(config, "offset.metadata.max.bytes");
   out.offsets_retention_ms = config.integer("offsets.retention.minutes") * 60'000;
-  out.offsets_retention_check_interval_ms =
-      config.integer("offsets.retention.check.interval.ms");
+  out.offsets_retention_check_interval_ms = config.integer("offsets.retention.check.interval.ms");
   out.group_initial_rebalance_delay_ms = config.integer("group.initial.rebalance.delay.ms");
   out.group_min_session_timeout_ms = config.integer("group.min.session.timeout.ms");
   out.group_max_session_timeout_ms = config.integer("group.max.session.timeout.ms");

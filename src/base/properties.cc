@@ -1,7 +1,7 @@
 #include "kmirror/base/properties.h"
 
-#include <boost/system/errc.hpp>
 #include <fmt/format.h>
+#include <boost/system/errc.hpp>
 
 namespace kmirror {
 namespace {
@@ -68,17 +68,26 @@ Result<std::string> unescape(std::string_view text, int line) {
     }
     const char c = text[++i];
     switch (c) {
-      case 't': out += '\t'; break;
-      case 'n': out += '\n'; break;
-      case 'r': out += '\r'; break;
-      case 'f': out += '\f'; break;
+      case 't':
+        out += '\t';
+        break;
+      case 'n':
+        out += '\n';
+        break;
+      case 'r':
+        out += '\r';
+        break;
+      case 'f':
+        out += '\f';
+        break;
       case 'u': {
         KM_TRY(code, hex_code(text.substr(i + 1, 4), line));
         append_utf8(out, code);
         i += 4;
         break;
       }
-      default: out += c;
+      default:
+        out += c;
     }
   }
   return out;

@@ -29,9 +29,8 @@ int mirrors(const std::vector<std::string>& arguments) {
     print_error("Error: " + options.error().message);
     return kExitFailed;
   }
-  return run_task([&options](env::Environment& environment) {
-    return run_mirrors(environment, *options);
-  });
+  return run_task(
+      [&options](env::Environment& environment) { return run_mirrors(environment, *options); });
 }
 
 }  // namespace

@@ -74,7 +74,8 @@ env::Awaitable<Result<Comparison>> compare_partition(Side source, Side mirror,
     out.bytes += static_cast<std::int64_t>(a->size());
   }
   if (out.difference.empty() && source_ends.start != mirror_ends.start) {
-    out.difference = fmt::format("start: source {}, mirror {}", source_ends.start, mirror_ends.start);
+    out.difference =
+        fmt::format("start: source {}, mirror {}", source_ends.start, mirror_ends.start);
   }
   if (out.difference.empty() && source_ends.end != mirror_ends.end) {
     out.difference = fmt::format("end: source {}, mirror {}", source_ends.end, mirror_ends.end);
@@ -187,12 +188,12 @@ int compare_command(const std::vector<std::string>& arguments) {
   const auto options = SimpleOptions::parse(arguments, rules());
   if (!options) return fail(options.error());
   if (options->has("help")) {
-    print(options_help("kmirror compare: every batch of two clusters' topics, byte for byte.", rules()));
+    print(options_help("kmirror compare: every batch of two clusters' topics, byte for byte.",
+                       rules()));
     return kExitOk;
   }
-  return run_task([&options](env::Environment& environment) {
-    return run_compare(environment, *options);
-  });
+  return run_task(
+      [&options](env::Environment& environment) { return run_compare(environment, *options); });
 }
 
 }  // namespace kmirror::cli

@@ -101,8 +101,8 @@ env::Awaitable<Result<std::vector<std::string>>> resolve(client::AdminClient& ad
     for (const std::string& expression : expressions) {
       const re2::RE2 pattern(expression, re2::RE2::Quiet);
       if (!pattern.ok()) {
-        co_return usage_error(fmt::format("'{}' is no regular expression: {}", expression,
-                                          pattern.error()));
+        co_return usage_error(
+            fmt::format("'{}' is no regular expression: {}", expression, pattern.error()));
       }
       for (const auto& mirror : described.mirrors) {
         for (const auto& topic : mirror.topics) {
@@ -255,7 +255,8 @@ std::vector<PartitionRow> partition_rows(const wire::DescribeClusterMirrorsRespo
 env::Awaitable<Result<int>> show(client::AdminClient& admin, const MirrorsOptions& options) {
   KM_CO_TRY(described, co_await describe(admin, options.mirror));
   std::vector<PartitionRow> rows = partition_rows(described);
-  if (options.failed) std::erase_if(rows, [](const PartitionRow& r) { return r.state != "FAILED"; });
+  if (options.failed)
+    std::erase_if(rows, [](const PartitionRow& r) { return r.state != "FAILED"; });
   if (options.json) {
     print(describe_json(std::move(rows)) + "\n");
   } else if (rows.empty()) {
@@ -271,19 +272,26 @@ env::Awaitable<Result<int>> show(client::AdminClient& admin, const MirrorsOption
 env::Awaitable<Result<int>> dispatch(env::Environment& environment, client::AdminClient& admin,
                                      const MirrorsOptions& options) {
   switch (options.action) {
-    case MirrorsAction::kCreate: co_return co_await create(environment, admin, options);
-    case MirrorsAction::kStart: co_return co_await start(admin, options);
-    case MirrorsAction::kStop: co_return co_await stop(admin, options);
+    case MirrorsAction::kCreate:
+      co_return co_await create(environment, admin, options);
+    case MirrorsAction::kStart:
+      co_return co_await start(admin, options);
+    case MirrorsAction::kStop:
+      co_return co_await stop(admin, options);
     case MirrorsAction::kPause:
       co_return co_await change<wire::PauseMirrorTopicsRequest>(admin, options, "Paused");
     case MirrorsAction::kResume:
       co_return co_await change<wire::ResumeMirrorTopicsRequest>(admin, options, "Resumed");
     case MirrorsAction::kRecover:
       co_return co_await change<wire::RecoverMirrorTopicsRequest>(admin, options, "Recovered");
-    case MirrorsAction::kDelete: co_return co_await remove(admin, options);
-    case MirrorsAction::kList: co_return co_await list(admin);
-    case MirrorsAction::kDescribe: co_return co_await show(admin, options);
-    case MirrorsAction::kHelp: break;
+    case MirrorsAction::kDelete:
+      co_return co_await remove(admin, options);
+    case MirrorsAction::kList:
+      co_return co_await list(admin);
+    case MirrorsAction::kDescribe:
+      co_return co_await show(admin, options);
+    case MirrorsAction::kHelp:
+      break;
   }
   print(mirrors_help());
   co_return kExitOk;

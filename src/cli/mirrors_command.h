@@ -6,7 +6,9 @@
 
 namespace kmirror::cli {
 
-/// Carries out the action and prints its result. The exit code is 1 if the cluster refused anything.
-[[nodiscard]] env::Awaitable<int> run_mirrors(env::Environment& environment, MirrorsOptions options);
+/// Carries out the action and prints its result. The exit code is 1 if the cluster refused
+/// anything.
+[[nodiscard]] env::Awaitable<int> run_mirrors(env::Environment& environment,
+                                              MirrorsOptions options);
 
 }  // namespace kmirror::cli

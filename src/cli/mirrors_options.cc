@@ -4,11 +4,11 @@
 #include <set>
 #include <sstream>
 
+#include <fmt/format.h>
 #include <boost/program_options/options_description.hpp>
 #include <boost/program_options/parsers.hpp>
 #include <boost/program_options/variables_map.hpp>
 #include <boost/system/errc.hpp>
-#include <fmt/format.h>
 
 namespace kmirror::cli {
 namespace {
@@ -128,8 +128,10 @@ Result<MirrorsOptions> parse_mirrors_options(const std::vector<std::string>& arg
     chosen = name;
     options.action = rule.action;
   }
-  if (chosen.empty()) return usage_error("no action: give one of --create --start --stop --pause "
-                                         "--resume --recover --delete --list --describe");
+  if (chosen.empty())
+    return usage_error(
+        "no action: give one of --create --start --stop --pause "
+        "--resume --recover --delete --list --describe");
   const auto text = [&values](const char* key) {
     return values.contains(key) ? values[key].as<std::string>() : std::string();
   };

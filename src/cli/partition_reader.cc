@@ -53,8 +53,8 @@ env::Awaitable<Result<PartitionEnds>> partition_ends(client::AdminClient& admin,
   co_return ends;
 }
 
-PartitionReader::PartitionReader(client::AdminClient& admin, NodeId leader, TopicPartition partition,
-                                 PartitionEnds ends)
+PartitionReader::PartitionReader(client::AdminClient& admin, NodeId leader,
+                                 TopicPartition partition, PartitionEnds ends)
     : admin_(admin),
       leader_(leader),
       partition_(std::move(partition)),

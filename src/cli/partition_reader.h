@@ -25,7 +25,8 @@ class PartitionReader {
   /// Reads from `ends.start` up to `ends.end`. `admin` outlives the reader.
   PartitionReader(client::AdminClient& admin, NodeId leader, TopicPartition partition,
                   PartitionEnds ends);
-  /// The next whole batch, nothing at the end. Errors: the network's; the broker's code; broken bytes.
+  /// The next whole batch, nothing at the end. Errors: the network's; the broker's code; broken
+  /// bytes.
   [[nodiscard]] env::Awaitable<Result<std::optional<RecordBatchView>>> next();
 
  private:

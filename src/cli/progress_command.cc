@@ -47,7 +47,8 @@ void add_partition(TopicProgress& topic,
   if (!known) return;
   if (partition.state_value == "MIRRORING") ++topic.mirroring;
   topic.source_records += partition.source_offset.get();
-  topic.mirrored_records += std::min(partition.destination_offset.get(), partition.source_offset.get());
+  topic.mirrored_records +=
+      std::min(partition.destination_offset.get(), partition.source_offset.get());
 }
 
 env::Awaitable<Result<std::int64_t>> log_bytes(client::AdminClient& admin,
@@ -148,9 +149,8 @@ int progress_command(const std::vector<std::string>& arguments) {
   }
   const auto settings = settings_of(*options);
   if (!settings) return fail(settings.error());
-  return run_task([&settings](env::Environment& environment) {
-    return watch(environment, *settings);
-  });
+  return run_task(
+      [&settings](env::Environment& environment) { return watch(environment, *settings); });
 }
 
 }  // namespace kmirror::cli

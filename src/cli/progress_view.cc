@@ -32,7 +32,7 @@ std::string lags(const ProgressSample& now) {
     const bool waiting = progress.mirroring < progress.partitions;
     if (progress.lag() == 0 && !waiting) continue;
     out += fmt::format("{}{} {}", out.empty() ? "" : ", ", topic,
-                       progress.failed > 0 ? fmt::format("{} FAILED", progress.failed)
+                       progress.failed > 0              ? fmt::format("{} FAILED", progress.failed)
                        : waiting && progress.lag() == 0 ? std::string("starting")
                                                         : grouped(progress.lag()));
   }

@@ -22,9 +22,9 @@ std::uint64_t mix(std::uint64_t value) {
 
 std::string order(std::int64_t number, std::uint64_t dice) {
   static constexpr const char* kCities[] = {"Lisbon", "Osaka", "Tromso", "Quito", "Accra"};
-  std::string value = fmt::format(
-      R"({{"order":{},"customer":"c{}","city":"{}","amount":{}.{:02},"items":[)", number,
-      dice % 9973, kCities[dice % 5], dice % 2000, (dice >> 11) % 100);
+  std::string value =
+      fmt::format(R"({{"order":{},"customer":"c{}","city":"{}","amount":{}.{:02},"items":[)",
+                  number, dice % 9973, kCities[dice % 5], dice % 2000, (dice >> 11) % 100);
   const std::uint64_t items = 1 + (dice >> 20) % 6;
   for (std::uint64_t i = 0; i < items; ++i) {
     value += fmt::format(R"({}{{"sku":"{:016x}","count":{}}})", i == 0 ? "" : ",", mix(dice + i),
@@ -36,10 +36,12 @@ std::string order(std::int64_t number, std::uint64_t dice) {
 }  // namespace
 
 const std::vector<SampleTopic>& sample_topics() {
-  static const std::vector<SampleTopic> topics{
-      {"sample-plain", Compression::kNone, false}, {"sample-gzip", Compression::kGzip, false},
-      {"sample-snappy", Compression::kSnappy, false}, {"sample-lz4", Compression::kLz4, false},
-      {"sample-zstd", Compression::kZstd, false}, {"sample-compacted", Compression::kNone, true}};
+  static const std::vector<SampleTopic> topics{{"sample-plain", Compression::kNone, false},
+                                               {"sample-gzip", Compression::kGzip, false},
+                                               {"sample-snappy", Compression::kSnappy, false},
+                                               {"sample-lz4", Compression::kLz4, false},
+                                               {"sample-zstd", Compression::kZstd, false},
+                                               {"sample-compacted", Compression::kNone, true}};
   return topics;
 }
 
@@ -48,8 +50,8 @@ Result<Slice> sample_batch(const SampleTopic& topic, std::int32_t partition, std
   RecordBatchBuilder builder{RecordBatchBuilder::Options()};
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t number = first + i;
-    const std::uint64_t dice = mix(static_cast<std::uint64_t>(number) * 31 +
-                                   static_cast<std::uint64_t>(partition) * 7919);
+    const std::uint64_t dice =
+        mix(static_cast<std::uint64_t>(number) * 31 + static_cast<std::uint64_t>(partition) * 7919);
     const std::int64_t key =
         topic.compacted ? static_cast<std::int64_t>(dice % kKeysOfCompacted) : number;
     std::vector<RecordHeader> headers;

@@ -32,7 +32,8 @@ const std::vector<OptionRule>& rules() {
   return table;
 }
 
-void add_config(wire::CreateTopicsRequest::CreatableTopic& topic, std::string key, std::string value) {
+void add_config(wire::CreateTopicsRequest::CreatableTopic& topic, std::string key,
+                std::string value) {
   wire::CreateTopicsRequest::CreatableTopicConfig config;
   config.name = std::move(key);
   config.value = std::move(value);
@@ -57,9 +58,10 @@ env::Awaitable<Result<void>> create_topics(client::AdminClient& admin) {
   KM_CO_TRY(response, co_await admin.call_controller(std::move(request)));
   for (const auto& topic : response.topics) {
     if (topic.error_code == ErrorCode::NONE) continue;
-    co_return kafka_error(topic.error_code,
-                          fmt::format("cannot create topic {}: {}", topic.name,
-                                      topic.error_message.value_or(std::string(name(topic.error_code)))));
+    co_return kafka_error(
+        topic.error_code,
+        fmt::format("cannot create topic {}: {}", topic.name,
+                    topic.error_message.value_or(std::string(name(topic.error_code)))));
   }
   co_return Result<void>();
 }
@@ -77,7 +79,8 @@ env::Awaitable<Result<void>> produce_once(client::AdminClient& admin, NodeId lea
   topic.partition_data.push_back(std::move(data));
   request.topic_data.push_back(std::move(topic));
   KM_CO_TRY(response, co_await admin.call_on(leader, std::move(request), kProduceByName));
-  if (response.responses.size() != 1 || response.responses.front().partition_responses.size() != 1) {
+  if (response.responses.size() != 1 ||
+      response.responses.front().partition_responses.size() != 1) {
     co_return kafka_error(ErrorCode::UNKNOWN_SERVER_ERROR,
                           fmt::format("Produce to {}: no answer in the response", partition));
   }
@@ -141,11 +144,13 @@ env::Awaitable<Result<void>> fill(env::Environment& environment, client::AdminCl
       KM_CO_TRY(batch, sample_batch(topic, index, first, count, base_timestamp));
       const NodeId leader = partition_leaders[static_cast<std::size_t>(index)];
       TopicPartition partition(topic.name, index);
-      KM_CO_TRY_VOID(co_await produce(environment, admin, leader, std::move(partition), std::move(batch)));
+      KM_CO_TRY_VOID(
+          co_await produce(environment, admin, leader, std::move(partition), std::move(batch)));
     }
   }
   print(fmt::format("  {:<18} {} partitions, {} records{}\n", topic.name, kSamplePartitions,
-                    records_per_partition * kSamplePartitions, topic.compacted ? ", compacted" : ""));
+                    records_per_partition * kSamplePartitions,
+                    topic.compacted ? ", compacted" : ""));
   co_return Result<void>();
 }
 

@@ -19,9 +19,8 @@ Result<SimpleOptions> SimpleOptions::parse(const std::vector<std::string>& argum
       value = name.substr(equals + 1);
       name.resize(equals);
     }
-    const auto rule = std::find_if(rules.begin(), rules.end(), [&name](const OptionRule& r) {
-      return name == "--" + r.name;
-    });
+    const auto rule = std::find_if(rules.begin(), rules.end(),
+                                   [&name](const OptionRule& r) { return name == "--" + r.name; });
     if (rule == rules.end()) {
       return usage_error(fmt::format("unknown option '{}'; --help lists them", name));
     }
@@ -53,8 +52,8 @@ Result<std::int64_t> SimpleOptions::number(const std::string& name, std::int64_t
   std::int64_t out = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), out);
   if (error != std::errc() || end != value.data() + value.size() || out < least) {
-    return usage_error(fmt::format("--{} must be a whole number of at least {}, not '{}'", name,
-                                   least, value));
+    return usage_error(
+        fmt::format("--{} must be a whole number of at least {}, not '{}'", name, least, value));
   }
   return out;
 }

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <tuple>
 
+#include <fmt/format.h>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
-#include <fmt/format.h>
 
 namespace kmirror::cli {
 namespace {

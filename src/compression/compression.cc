@@ -38,11 +38,16 @@ std::uint32_t short_xxh32(ByteSpan bytes) {
 
 Result<Slice> compress(Compression codec, Slice input) {
   switch (codec) {
-    case Compression::kNone: return input;
-    case Compression::kGzip: return gzip_compress(input.span());
-    case Compression::kSnappy: return snappy_compress(input.span());
-    case Compression::kLz4: return lz4_compress(input.span());
-    case Compression::kZstd: return zstd_compress(input.span());
+    case Compression::kNone:
+      return input;
+    case Compression::kGzip:
+      return gzip_compress(input.span());
+    case Compression::kSnappy:
+      return snappy_compress(input.span());
+    case Compression::kLz4:
+      return lz4_compress(input.span());
+    case Compression::kZstd:
+      return zstd_compress(input.span());
   }
   return kafka_error(ErrorCode::UNSUPPORTED_COMPRESSION_TYPE,
                      fmt::format("compression type {}", static_cast<int>(codec)));
@@ -53,10 +58,14 @@ Result<Slice> decompress(Compression codec, Slice input, std::size_t output_limi
     case Compression::kNone:
       if (input.size() > output_limit_bytes) return too_large("none", output_limit_bytes);
       return input;
-    case Compression::kGzip: return gzip_decompress(input.span(), output_limit_bytes);
-    case Compression::kSnappy: return snappy_decompress(input.span(), output_limit_bytes);
-    case Compression::kLz4: return lz4_decompress(input.span(), output_limit_bytes);
-    case Compression::kZstd: return zstd_decompress(input.span(), output_limit_bytes);
+    case Compression::kGzip:
+      return gzip_decompress(input.span(), output_limit_bytes);
+    case Compression::kSnappy:
+      return snappy_decompress(input.span(), output_limit_bytes);
+    case Compression::kLz4:
+      return lz4_decompress(input.span(), output_limit_bytes);
+    case Compression::kZstd:
+      return zstd_decompress(input.span(), output_limit_bytes);
   }
   return kafka_error(ErrorCode::UNSUPPORTED_COMPRESSION_TYPE,
                      fmt::format("compression type {}", static_cast<int>(codec)));
@@ -69,7 +78,8 @@ Result<Slice> decompress_legacy_lz4(Slice input, std::size_t output_limit_bytes)
   const std::uint8_t flags = input.data()[kMagicBytes];
   const std::size_t descriptor =
       2 + ((flags & kContentSizeFlag) != 0 ? 8 : 0) + ((flags & kDictionaryFlag) != 0 ? 4 : 0);
-  if (input.size() <= kMagicBytes + descriptor) return corrupt("lz4", "cut inside the frame header");
+  if (input.size() <= kMagicBytes + descriptor)
+    return corrupt("lz4", "cut inside the frame header");
   Bytes repaired(input.data(), input.data() + input.size());
   const ByteSpan header(repaired.data() + kMagicBytes, descriptor);
   repaired[kMagicBytes + descriptor] = static_cast<std::uint8_t>(short_xxh32(header) >> 8);

@@ -19,7 +19,8 @@ struct FreeStream {
 
 Result<Slice> zstd_compress(ByteSpan input) {
   Bytes out(ZSTD_compressBound(input.size()));
-  const std::size_t size = ZSTD_compress(out.data(), out.size(), input.data(), input.size(), kLevel);
+  const std::size_t size =
+      ZSTD_compress(out.data(), out.size(), input.data(), input.size(), kLevel);
   if (ZSTD_isError(size) != 0) return cannot_compress("zstd");
   out.resize(size);
   return Slice::take(std::move(out));

@@ -3,11 +3,11 @@
 #include <array>
 #include <set>
 
+#include <fmt/format.h>
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/message.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/status.hpp>
-#include <fmt/format.h>
 
 #include "kmirror/base/log.h"
 #include "kmirror/env/async.h"

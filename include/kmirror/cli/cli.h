@@ -3,8 +3,8 @@
 
 namespace kmirror::cli {
 
-/// Runs the command that `argv` asks for and returns the exit code: 0 done, 1 failed or wrong usage.
-/// Called by main() only.
+/// Runs the command that `argv` asks for and returns the exit code: 0 done, 1 failed or wrong
+/// usage. Called by main() only.
 int run(int argc, char** argv);
 
 }  // namespace kmirror::cli

@@ -1,5 +1,5 @@
-// MirrorsOptions: the command line of kafka-cluster-mirrors.sh (kmirror mirrors), parsed and checked.
-// Sources: spec H.
+// MirrorsOptions: the command line of kafka-cluster-mirrors.sh (kmirror mirrors), parsed and
+// checked. Sources: spec H.
 #pragma once
 
 #include <optional>
@@ -37,9 +37,10 @@ struct MirrorsOptions {
   bool failed = false;
 };
 
-/// Parses the arguments behind the program's name. Exactly one action. Error: the message is for the
-/// user and names the option and what is missing; exit code 1.
-[[nodiscard]] Result<MirrorsOptions> parse_mirrors_options(const std::vector<std::string>& arguments);
+/// Parses the arguments behind the program's name. Exactly one action. Error: the message is for
+/// the user and names the option and what is missing; exit code 1.
+[[nodiscard]] Result<MirrorsOptions> parse_mirrors_options(
+    const std::vector<std::string>& arguments);
 [[nodiscard]] std::string mirrors_help();
 
 /// "a, b,,c" as {a, b, c}: trimmed, empty entries dropped.

@@ -1,4 +1,5 @@
-// ProgressView: what `kmirror progress` shows, from two looks at a mirror. Pure: values in, text out.
+// ProgressView: what `kmirror progress` shows, from two looks at a mirror. Pure: values in, text
+// out.
 #pragma once
 
 #include <cstdint>
@@ -34,6 +35,7 @@ struct ProgressSample {
 /// One line without line break: records, share, MB/s, lag per topic that has any.
 [[nodiscard]] std::string plain_line(const ProgressSample& before, const ProgressSample& now);
 /// The same for a terminal: a bar of `width` cells, then records, MB/s and lag.
-[[nodiscard]] std::string bar_line(const ProgressSample& before, const ProgressSample& now, int width);
+[[nodiscard]] std::string bar_line(const ProgressSample& before, const ProgressSample& now,
+                                   int width);
 
 }  // namespace kmirror::cli

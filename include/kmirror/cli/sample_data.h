@@ -26,8 +26,8 @@ inline constexpr std::int32_t kSamplePartitions = 4;  ///< of each topic: 24 in 
 [[nodiscard]] const std::vector<SampleTopic>& sample_topics();
 
 /// One Produce batch of `count` records, the first of which is number `first` of its partition. The
-/// same arguments give the same bytes. Values are orders as JSON, 120 to 400 bytes; every tenth record
-/// has headers.
+/// same arguments give the same bytes. Values are orders as JSON, 120 to 400 bytes; every tenth
+/// record has headers.
 [[nodiscard]] Result<Slice> sample_batch(const SampleTopic& topic, std::int32_t partition,
                                          std::int64_t first, std::int64_t count,
                                          std::int64_t base_timestamp_ms);

@@ -40,6 +40,7 @@ class SimpleOptions {
 };
 
 /// One line an option.
-[[nodiscard]] std::string options_help(const std::string& usage, const std::vector<OptionRule>& rules);
+[[nodiscard]] std::string options_help(const std::string& usage,
+                                       const std::vector<OptionRule>& rules);
 
 }  // namespace kmirror::cli

@@ -1,7 +1,7 @@
 // HttpServer: the HTTP port for people and monitoring: /metrics, /livez, /readyz, /log-level.
-// Owner: loop 0. Loopback by default. GET and, for /log-level only, PUT; bodies are refused, headers
-// are limited to 8 KiB, a connection that says nothing for 30 s is closed, 64 connections at most.
-// Sources: Prometheus text format 0.0.4; RFC 9110; docs/operating.md.
+// Owner: loop 0. Loopback by default. GET and, for /log-level only, PUT; bodies are refused,
+// headers are limited to 8 KiB, a connection that says nothing for 30 s is closed, 64 connections
+// at most. Sources: Prometheus text format 0.0.4; RFC 9110; docs/operating.md.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,8 @@ class HttpServer {
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
 
-  /// Listens and serves from now on. Loop 0. Error: the address cannot be bound; the message names it.
+  /// Listens and serves from now on. Loop 0. Error: the address cannot be bound; the message names
+  /// it.
   [[nodiscard]] Result<env::Endpoint> start(env::Endpoint at);
   /// Ends all connections; returns when they are gone. Loop 0.
   [[nodiscard]] env::Awaitable<void> stop();

@@ -173,9 +173,9 @@ void ProduceOperation::fail(PartitionResponse& entry, const Error& error) const 
 
 void ProduceOperation::run_on_owner(std::shared_ptr<Group> group) {
   for (Append& append : group->appends) {
-    append.result = append.log->append_as_leader(std::move(append.records), append.leader_epoch,
-                                                 storage::AppendOrigin::kClient,
-                                                 &append.record_errors);
+    append.result =
+        append.log->append_as_leader(std::move(append.records), append.leader_epoch,
+                                     storage::AppendOrigin::kClient, &append.record_errors);
   }
   if (acks_ == kAcksAll && deps_.config.flush_acks_all) return flush(group);
   send_back(std::move(group));

@@ -60,10 +60,11 @@ TEST(Tables, ListAsTheToolPrintsIt) {
   mirror.topic_count = 3;
   mirror.source_cluster_id = "abcdefghijklmnopqrstuv";
   mirror.source_bootstrap = "localhost:9092";
-  EXPECT_EQ(list_table({mirror}),
-            "MIRROR                         TOPICS     SOURCE-CLUSTER-ID          "
-            "SOURCE-BOOTSTRAP-SERVER\n"
-            "demo                           3          abcdefghijklmnopqrstuv     localhost:9092\n");
+  EXPECT_EQ(
+      list_table({mirror}),
+      "MIRROR                         TOPICS     SOURCE-CLUSTER-ID          "
+      "SOURCE-BOOTSTRAP-SERVER\n"
+      "demo                           3          abcdefghijklmnopqrstuv     localhost:9092\n");
   EXPECT_EQ(java_list({"a", "b"}), "[a, b]");
 }
 

@@ -72,26 +72,29 @@ TEST(Compression, OddFramesOfCaseG26) {
   const std::string record("\x16\0\0\0\x01\x0ahello\0", 12);
   EXPECT_EQ(decompress(Compression::kSnappy, payload("0c2c16000000010a68656c6c6f00"), 100)->text(),
             record);
-  EXPECT_EQ(decompress(Compression::kSnappy,
-                       payload("82534e415050590000000001000000010000000e0c2c16000000010a68656c6c6f00"),
-                       100)
-                ->text(),
-            record);
-  EXPECT_EQ(decompress(Compression::kSnappy,
-                       payload("82534e415050590001000000010000000000000e0c2c16000000010a68656c6c6f00"),
-                       100)
-                ->text(),
-            record);
-  const auto two_members = decompress(
-      Compression::kGzip,
-      payload("1f8b08000000000002031363606060e4ca48cdc9c9671063600000de5cbe280f000000"
-              "1f8b08000000000002036362e42acf2fca49610000ed4a0a2c09000000"),
-      100);
+  EXPECT_EQ(
+      decompress(Compression::kSnappy,
+                 payload("82534e415050590000000001000000010000000e0c2c16000000010a68656c6c6f00"),
+                 100)
+          ->text(),
+      record);
+  EXPECT_EQ(
+      decompress(Compression::kSnappy,
+                 payload("82534e415050590001000000010000000000000e0c2c16000000010a68656c6c6f00"),
+                 100)
+          ->text(),
+      record);
+  const auto two_members =
+      decompress(Compression::kGzip,
+                 payload("1f8b08000000000002031363606060e4ca48cdc9c9671063600000de5cbe280f000000"
+                         "1f8b08000000000002036362e42acf2fca49610000ed4a0a2c09000000"),
+                 100);
   ASSERT_TRUE(two_members) << two_members.error().message;
   EXPECT_NE(two_members->text().find("hello"), std::string_view::npos);
   EXPECT_NE(two_members->text().find("world"), std::string_view::npos);
-  const Slice legacy = payload("04224d1860401a1f00008000000000000000000000001387a77ab20000ffffffff"
-                               "0000000568656c6c6f00000000");
+  const Slice legacy = payload(
+      "04224d1860401a1f00008000000000000000000000001387a77ab20000ffffffff"
+      "0000000568656c6c6f00000000");
   EXPECT_FALSE(decompress(Compression::kLz4, legacy, 100));
   const auto repaired = decompress_legacy_lz4(legacy, 100);
   ASSERT_TRUE(repaired) << repaired.error().message;
