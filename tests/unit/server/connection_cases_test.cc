@@ -11,6 +11,8 @@
 #include "kmirror/wire/list_offsets_response.h"
 #include "kmirror/wire/metadata_request.h"
 #include "kmirror/wire/metadata_response.h"
+#include "kmirror/wire/produce_request.h"
+#include "support/batches.h"
 
 namespace kmirror::server {
 namespace {
@@ -87,6 +89,53 @@ TEST(ConnectionCases, G03_answers_keep_the_order_of_the_requests) {
   EXPECT_GE(waited, 1'500ms);
   EXPECT_LT(waited, 1'600ms);
   EXPECT_EQ(correlation_of(client.receive()), 3);
+}
+
+// Requests of every kind of path (at once, other loop, disk pool, parked), in one write that
+// arrives in crumbs: the answers come in the order of the requests, whatever finishes first.
+void send_a_mixture(ServerWorld& world, TestClient& client, int count) {
+  wire::MetadataRequest metadata;
+  metadata.topics.emplace();
+  wire::ListOffsetsRequest by_time;
+  by_time.topics.emplace_back().name = "t1";
+  by_time.topics[0].partitions.emplace_back().timestamp = 5;
+  wire::ProduceRequest produce;
+  produce.acks = -1;
+  produce.timeout_ms = 10'000;
+  produce.topic_data.emplace_back().name = "t1";
+  ByteChain frames;
+  for (int i = 0; i < count; ++i) {
+    switch (world.world.rng().below(4)) {
+      case 0:
+        client.queue(frames, metadata, 1);
+        break;
+      case 1:
+        client.queue(frames, by_time, 5);
+        break;
+      case 2:
+        produce.topic_data[0].partition_data.assign(1, {});
+        produce.topic_data[0].partition_data[0].records =
+            ByteChain(kmirror::testing::simple_batch(0));
+        client.queue(frames, produce, 8);
+        break;
+      default:
+        client.queue(frames, idle_fetch(), 4);
+    }
+  }
+  client.send(*frames.flatten());
+}
+
+TEST(ConnectionCases, G03_answers_keep_the_order_whatever_finishes_first) {
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    ServerWorld world({}, seed);
+    world.create_topic("t1", 1);
+    world.world.network().set_fragmentation(7);
+    TestClient client(world);
+    send_a_mixture(world, client, 40);
+    for (int i = 0; i < 40; ++i) {
+      ASSERT_EQ(correlation_of(client.receive()), kFirstCorrelation + i) << "seed " << seed;
+    }
+  }
 }
 
 TEST(ConnectionCases, G04_acks_0_gets_no_answer) {

@@ -36,8 +36,9 @@ env::Awaitable<void> read_frame_until(env::Clock* clock, env::Duration limit, en
 
 }  // namespace
 
-ServerWorld::ServerWorld(const TestBroker::Adjust& adjust)
-    : process(world, "broker", disk, two_loops()),
+ServerWorld::ServerWorld(const TestBroker::Adjust& adjust, std::uint64_t seed)
+    : world(seed),
+      process(world, "broker", disk, two_loops()),
       broker(std::make_unique<TestBroker>(process.environment(), "broker", "/data", adjust)) {
   on_loop_0([this](UniqueFunction<void()> done) { broker->start(std::move(done)); });
 }

@@ -24,7 +24,7 @@ using namespace std::chrono_literals;
 
 class ServerWorld {
  public:
-  explicit ServerWorld(const TestBroker::Adjust& adjust = {});
+  explicit ServerWorld(const TestBroker::Adjust& adjust = {}, std::uint64_t seed = 2026);
   ~ServerWorld();
   ServerWorld(const ServerWorld&) = delete;
   ServerWorld& operator=(const ServerWorld&) = delete;
@@ -42,7 +42,7 @@ class ServerWorld {
   void stop();
   [[nodiscard]] env::Endpoint endpoint() const { return broker->endpoint(); }
 
-  env::SimWorld world{2026};
+  env::SimWorld world;
   env::SimDisk disk{world};
   env::SimDisk client_disk{world};
   env::SimProcess process;
@@ -66,6 +66,14 @@ class TestClient {
   [[nodiscard]] std::string receive_hex(env::Duration limit = 60s);
   void close();
 
+  /// Puts one request behind those in `frames`; its correlation id is the next one.
+  template <class Request>
+  void queue(ByteChain& frames, const Request& asked, std::int16_t version) {
+    auto frame =
+        wire::encode_request(asked, ApiVersion(version), ++correlation_id_, std::string("t"));
+    ASSERT_TRUE(frame) << frame.error().message;
+    frames.append(std::move(*frame));
+  }
   /// Sends one request, counting correlation ids up from 1,001, and `more` in the same write.
   template <class Request>
   void request(const Request& asked, std::int16_t version, const Bytes& more = {}) {
