@@ -75,7 +75,7 @@ def old_kafka(brokers):
     return brokers(kafka_dist.OLD)
 
 
-@pytest.fixture(scope="session", params=["kafka"])
+@pytest.fixture(scope="session", params=["kafka", "kmirrord"])
 def server(request):
     """What is asked: the cases hold on a real Kafka, so the right values are right."""
     return request.getfixturevalue(request.param)

@@ -196,8 +196,9 @@ ReplySink Connection::sink_for(std::uint64_t sequence) {
 }
 
 void Connection::complete(std::uint64_t sequence, Answer answer) {
-  if (closed_) return;
+  if (closed_ || sequence < first_sequence_) return;
   Pending& entry = pending_[sequence - first_sequence_];
+  if (entry.answered) return;  // it was abandoned
   entry.answered = true;
   entry.answer = std::move(answer);
   entry.hurry = nullptr;
@@ -212,7 +213,11 @@ void Connection::finish() {
   finishing_ = true;
   for (auto& entry : pending_) {
     UniqueFunction<void()> hurry = std::exchange(entry.hurry, nullptr);
-    if (hurry) hurry();
+    if (hurry) {
+      hurry();
+    } else if (!entry.answered && entry.handler->is_abandoned_at_end()) {
+      entry.answered = true;  // with the answer every entry starts with: close
+    }
   }
   answer_ready_.set();
   answer_sent_.set();

@@ -37,6 +37,8 @@ class Handler {
   /// because it may wait long or carries a session.
   [[nodiscard]] bool starts_alone() const { return starts_alone_; }
 
+  [[nodiscard]] bool is_abandoned_at_end() const { return abandoned_at_end_; }
+
   /// Starts the request whose header was taken off `body` already. Returns without waiting; `sink`
   /// is called once, now or later. Bytes after the last field are passed over, as Kafka does.
   virtual void start(const RequestContext& context, Reader body, ReplySink sink) = 0;
@@ -47,6 +49,12 @@ class Handler {
   }
   Handler& alone() {
     starts_alone_ = true;
+    return *this;
+  }
+  /// For an API that waits for other clients: its answer is worth nothing to a peer that has gone,
+  /// or once the server stops. The connection then ends instead.
+  Handler& abandon_at_end() {
+    abandoned_at_end_ = true;
     return *this;
   }
   Handler& accept_all_versions() {
@@ -61,6 +69,7 @@ class Handler {
   ApiVersion max_;
   bool starts_alone_ = false;
   bool accepts_all_ = false;
+  bool abandoned_at_end_ = false;
 };
 
 /// Decodes the body and calls `function`. Deps is a small struct of references and shared pointers,

@@ -34,8 +34,8 @@ void forward(const GroupDeps& deps, const RequestContext& context, Request reque
 }
 
 template <class Request, class Response, Method<Request, Response> kMethod>
-void add(HandlerTable& table, GroupCoordinator& groups) {
-  table.add<Request, Response>(GroupDeps(groups), &forward<Request, Response, kMethod>);
+Handler& add(HandlerTable& table, GroupCoordinator& groups) {
+  return table.add<Request, Response>(GroupDeps(groups), &forward<Request, Response, kMethod>);
 }
 
 void handle_describe_groups(const GroupDeps& deps, const RequestContext& context,
@@ -59,10 +59,10 @@ void handle_describe_groups(const GroupDeps& deps, const RequestContext& context
 void add_group_handlers(HandlerTable& table, const HandlerServices& services) {
   if (services.deps.groups == nullptr) return;
   GroupCoordinator& groups = *services.deps.groups;
-  add<wire::JoinGroupRequest, wire::JoinGroupResponse, &GroupCoordinator::join_group>(table,
-                                                                                      groups);
-  add<wire::SyncGroupRequest, wire::SyncGroupResponse, &GroupCoordinator::sync_group>(table,
-                                                                                      groups);
+  add<wire::JoinGroupRequest, wire::JoinGroupResponse, &GroupCoordinator::join_group>(table, groups)
+      .abandon_at_end();
+  add<wire::SyncGroupRequest, wire::SyncGroupResponse, &GroupCoordinator::sync_group>(table, groups)
+      .abandon_at_end();
   add<wire::HeartbeatRequest, wire::HeartbeatResponse, &GroupCoordinator::heartbeat>(table, groups);
   add<wire::LeaveGroupRequest, wire::LeaveGroupResponse, &GroupCoordinator::leave_group>(table,
                                                                                          groups);

@@ -15,6 +15,7 @@
 #include "kmirror/wire/describe_log_dirs_response.h"
 #include "kmirror/wire/describe_producers_request.h"
 #include "kmirror/wire/describe_producers_response.h"
+#include "kmirror/wire/join_group_request.h"
 #include "kmirror/wire/list_config_resources_request.h"
 #include "kmirror/wire/list_config_resources_response.h"
 #include "kmirror/wire/offset_commit_request.h"
@@ -160,6 +161,28 @@ TEST_F(AdminCases, acls_without_an_authorizer) {
   const auto response = client_.call<wire::CreateAclsResponse>(create, 3);
   ASSERT_EQ(response.results.size(), 2U);
   EXPECT_EQ(response.results[1].error_code, ErrorCode::SECURITY_DISABLED);
+}
+
+TEST_F(AdminCases, a_waiting_join_does_not_hold_up_the_end_of_the_server) {
+  world_.on_loop_0([&](UniqueFunction<void()> done) {
+    world_.broker->groups->ensure_topic(world_.process.loop(),
+                                        [done = std::move(done)](const Result<void>& made) mutable {
+                                          EXPECT_TRUE(made);
+                                          done();
+                                        });
+  });
+  wire::JoinGroupRequest join;
+  join.group_id = "g";
+  join.session_timeout_ms = 30'000;
+  join.rebalance_timeout_ms = 60'000;
+  join.protocol_type = "consumer";
+  join.protocols.emplace_back().name = "range";
+  client_.request(join, 3);  // waits group.initial.rebalance.delay.ms, 3 s, for others
+  world_.world.run_for(100ms);
+  const env::Instant before = world_.world.clock().now();
+  world_.stop();
+  EXPECT_LT(world_.world.clock().now() - before, 1s);
+  EXPECT_EQ(client_.receive_hex(), "closed");
 }
 
 TEST_F(AdminCases, G48_offsets_of_a_group_without_members) {
