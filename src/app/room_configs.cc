@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kmirror/metadata/config_def.h"
+
 namespace kmirror::app {
 namespace {
 
@@ -32,11 +34,17 @@ server::ServerConfig server_config(const BrokerConfig& config) {
   }
   out.max_connections = config.max_connections;
   out.max_connections_per_ip = config.max_connections_per_ip;
+  for (const std::string& entry :
+       metadata::split_list(config.value("max.connections.per.ip.overrides").value_or(""))) {
+    const std::size_t colon = entry.rfind(':');
+    const auto limit = metadata::parse_integer(std::string_view(entry).substr(colon + 1));
+    out.max_connections_per_ip_overrides[entry.substr(0, colon)] =
+        static_cast<std::int32_t>(limit.value_or(0));
+  }
+  out.max_request_partition_size_limit = int32_of(config, "max.request.partition.size.limit");
   out.connections_max_idle = std::chrono::milliseconds(config.connections_max_idle_ms);
   out.socket_request_max_bytes = config.request_max_bytes;
-  if (config.queued_max_request_bytes > 0) {
-    out.queued_max_request_bytes = config.queued_max_request_bytes;
-  }
+  out.queued_max_request_bytes = config.queued_max_request_bytes;
   out.socket = config.socket;
   out.fetch_max_bytes = config.fetch_max_bytes;
   out.max_fetch_sessions = config.fetch_session_slots;

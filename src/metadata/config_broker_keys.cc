@@ -116,7 +116,7 @@ std::vector<ConfigDef> socket_keys() {
       ConfigDef("queued.max.requests", kInt, "500", "requests",
                 "Requests being worked on at a time; reading stops above it.")
           .at_least(1),
-      ConfigDef("queued.max.request.bytes", kLong, "-1", "bytes",
+      ConfigDef("queued.max.request.bytes", kLong, "67108864", "bytes",
                 "Memory for requests being worked on; reading stops above it; -1 for no limit.")
           .at_least(-1),
       ConfigDef("connections.max.idle.ms", kLong, "600000", "ms",
@@ -131,6 +131,12 @@ std::vector<ConfigDef> socket_keys() {
                 "Connections at a time from one address.")
           .at_least(0)
           .updatable(ConfigUpdate::kClusterWide),
+      ConfigDef("max.connections.per.ip.overrides", kList, "", "",
+                "Other limits for single addresses: ADDRESS:NUMBER entries.")
+          .checked_by(ConfigCheck::kHostCounts),
+      ConfigDef("max.request.partition.size.limit", kInt, "2000", "partitions",
+                "Partitions that one DescribeTopicPartitions answer holds at most.")
+          .at_least(1),
       ConfigDef("connections.max.reauth.ms", kLong, "0", "ms",
                 "Longest life of a SASL session before it must log in again; 0 for no limit.")
           .at_least(0)

@@ -132,6 +132,8 @@ std::string ConfigDef::allowed() const {
       return "* or partition:broker pairs, separated by commas";
     case ConfigCheck::kHostPorts:
       return "host:port entries, separated by commas";
+    case ConfigCheck::kHostCounts:
+      return "address:number entries, separated by commas";
     case ConfigCheck::kMirrorName:
       return "a mirror name, with .paused or .stopped or without";
     default:

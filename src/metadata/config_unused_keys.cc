@@ -30,7 +30,7 @@ constexpr std::array<std::string_view, 18> kPrefixes = {
     "zookeeper.",
 };
 
-constexpr std::array<std::string_view, 61> kNames = {
+constexpr std::array<std::string_view, 59> kNames = {
     "alter.config.policy.class.name",
     "auto.leader.rebalance.enable",
     "background.threads",
@@ -61,8 +61,6 @@ constexpr std::array<std::string_view, 61> kNames = {
     "log.flush.start.offset.checkpoint.interval.ms",
     "log.initial.task.delay.ms",
     "max.connection.creation.rate",
-    "max.connections.per.ip.overrides",
-    "max.request.partition.size.limit",
     "metadata.log.max.snapshot.interval.ms",
     "metadata.log.segment.ms",
     "metadata.max.idle.interval.ms",

@@ -70,6 +70,12 @@ bool is_host_port(std::string_view entry) {
   return number && *number >= 1 && *number <= 65'535;
 }
 
+/// host:number with a number of at most nine digits.
+bool is_host_count(std::string_view entry) {
+  const std::size_t colon = entry.rfind(':');
+  return colon != std::string_view::npos && colon > 0 && is_number(entry.substr(colon + 1));
+}
+
 bool is_integer_type(ConfigType type) {
   return type == ConfigType::kInt || type == ConfigType::kShort || type == ConfigType::kLong;
 }
@@ -123,6 +129,9 @@ Result<std::string> check_list(const ConfigDef& def, std::string_view value) {
       break;
     case ConfigCheck::kHostPorts:
       if (entries.empty() || !all(is_host_port)) return bad_value(def, value);
+      break;
+    case ConfigCheck::kHostCounts:
+      if (!all(is_host_count)) return bad_value(def, value);
       break;
     case ConfigCheck::kNone:
     case ConfigCheck::kMirrorName:

@@ -63,6 +63,7 @@ enum class ConfigCheck {
   kAclRules,           ///< every entry is a rule of TopicFilter's neighbour AclIncludeRules
   kThrottledReplicas,  ///< '*', or entries partition:broker
   kHostPorts,          ///< entries host:port, at least one
+  kHostCounts,         ///< entries host:number
   kMirrorName,         ///< empty, or a mirror name with an optional ".paused" or ".stopped"
 };
 

@@ -16,7 +16,7 @@ namespace kmirror::metadata {
 /// The same numbers in every run.
 class TestRng final : public env::Rng {
  public:
-  explicit TestRng(std::uint64_t seed = 1) : state_(seed) {}
+  void seed(std::uint64_t value) { state_ = value; }
   std::uint64_t next() override {
     state_ += 0x9E3779B97F4A7C15ULL;
     std::uint64_t z = state_;
@@ -26,7 +26,7 @@ class TestRng final : public env::Rng {
   }
 
  private:
-  std::uint64_t state_;
+  std::uint64_t state_ = 1;
 };
 
 class CommandTest : public ::testing::Test {

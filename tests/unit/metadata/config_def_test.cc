@@ -164,6 +164,13 @@ TEST(CheckValueTest, BootstrapServersAreHostsWithPorts) {
   }
 }
 
+TEST(CheckValueTest, LimitsOfSingleAddresses) {
+  EXPECT_EQ(*check(broker_configs(), "max.connections.per.ip.overrides", "10.0.0.1:5, ::1:7"),
+            "10.0.0.1:5,::1:7");
+  EXPECT_FALSE(check(broker_configs(), "max.connections.per.ip.overrides", "10.0.0.1"));
+  EXPECT_FALSE(check(broker_configs(), "max.connections.per.ip.overrides", ":5"));
+}
+
 TEST(CheckValueTest, RegexListsMustCompile) {
   EXPECT_TRUE(check(mirror_configs(), "mirror.topics.include", "orders.*,[a-z]+"));
   const Result<std::string> bad = check(mirror_configs(), "mirror.topics.include", "ok,(");
