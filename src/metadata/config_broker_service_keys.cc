@@ -245,7 +245,7 @@ std::vector<ConfigDef> source_client_keys() {
                  "Largest share of one partition in a fetch answer."),
       source_key("replica.socket.timeout.ms", kInt, "30000", "ms",
                  "How long a fetch answer may take beyond replica.fetch.wait.max.ms."),
-      source_key("replica.socket.receive.buffer.bytes", kInt, "65536", "bytes",
+      source_key("replica.socket.receive.buffer.bytes", kInt, "-1", "bytes",
                  "Receive buffer of a fetcher's socket; -1 for the system's.")
           .or_value(-1),
   };

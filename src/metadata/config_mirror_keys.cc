@@ -104,7 +104,7 @@ std::vector<ConfigDef> fetch_keys() {
       client_key("replica.socket.timeout.ms", kInt, "30000", "ms",
                  "How long a fetch answer may take beyond replica.fetch.wait.max.ms.")
           .also_spelled("socket.timeout.ms"),
-      client_key("replica.socket.receive.buffer.bytes", kInt, "65536", "bytes",
+      client_key("replica.socket.receive.buffer.bytes", kInt, "-1", "bytes",
                  "Receive buffer of a fetcher's socket; -1 for the system's.")
           .or_value(-1)
           .also_spelled("socket.receive.buffer.bytes"),
