@@ -173,6 +173,24 @@ class SimSource {
   bool has_topic_ids_ = true;
 };
 
+/// Takes the hooks of a source away when the scope ends. A hook that refers to a test's own variables
+/// needs one, declared after them: the source is asked again while the fixture is taken down.
+class Unhook {
+ public:
+  explicit Unhook(SimSource& source) : source_(source) {}
+  ~Unhook() {
+    source_.fetch.hook = nullptr;
+    source_.metadata.hook = nullptr;
+    source_.list_offsets.hook = nullptr;
+    source_.describe_cluster_mirrors.hook = nullptr;
+  }
+  Unhook(const Unhook&) = delete;
+  Unhook& operator=(const Unhook&) = delete;
+
+ private:
+  SimSource& source_;
+};
+
 namespace detail {
 
 template <class Request>

@@ -121,7 +121,8 @@ const PeerRun& python_run() {
 }
 
 bool is_ours(std::string_view name) {
-  return name.find("Mirror") != std::string_view::npos || name.starts_with("BumpLeaderEpochs");
+  return name.find("Mirror") != std::string_view::npos || name.starts_with("BumpLeaderEpochs") ||
+         name == "AclOwnersRecord";
 }
 
 bool is_for_python(std::string_view name) {

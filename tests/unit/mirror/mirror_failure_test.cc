@@ -64,6 +64,7 @@ TEST_P(MirrorCorruptTest, OneBadPartitionDoesNotStopItsNeighbours) {
       }
     }
   };
+  const testing::Unhook unhook(site_.source);
   const Bytes before = site_.bytes_of(kT1);
   site_.source.produce(kT1, 5);
   for (int round = 1; round <= 10; ++round) {
@@ -126,6 +127,7 @@ TEST_F(MirrorFailureTest, ACorruptAnswerHealsByItself) {
     partition.records =
         ByteChain(Slice::take(with_bad_crc(Bytes(bytes.span().begin(), bytes.span().end()))));
   };
+  const testing::Unhook unhook(site_.source);
   site_.source.produce(kT0, 5);
   ASSERT_TRUE(site_.catches_up(kT0, 10, seconds(5)));
   EXPECT_TRUE(bent);
@@ -149,6 +151,7 @@ TEST_F(MirrorFailureTest, GoodBatchesBeforeABadOneAreKept) {
     all.insert(all.end(), bad.begin(), bad.end());
     partition.records = ByteChain(Slice::take(std::move(all)));
   };
+  const testing::Unhook unhook(site_.source);
   site_.source.produce(kT0, 5);
   ASSERT_TRUE(site_.reaches(kT0, "FAILED"));
   EXPECT_EQ(site_.end_of(kT0), 10);
@@ -170,6 +173,7 @@ TEST_F(MirrorFailureTest, ARefusedBatchDoesNotClearTheRetryCounter) {
       }
     }
   };
+  const testing::Unhook unhook(site_.source);
   std::set<int> attempts;
   site_.source.append(kT0, Slice::take(batch(5, 5, 6)));
   for (int i = 0; i < 1'000; ++i) {
@@ -246,6 +250,7 @@ TEST_F(MirrorFailureTest, AShortUnknownTopicIsWaitedOut) {
   site_.source.metadata.hook = [&](const auto& exchange) {
     for (auto& topic : exchange->response.topics) unknown(topic.error_code);
   };
+  const testing::Unhook unhook(site_.source);
   site_.source.produce(kT0, 5);
   ASSERT_TRUE(site_.catches_up(kT0, 10, seconds(10)));
   EXPECT_EQ(site_.bytes_of(kT0), site_.source_bytes_of(kT0));
@@ -304,6 +309,7 @@ TEST_F(MirrorFailureTest, LosingARightIsNotADeletion) {
       topic.partitions.clear();
     }
   };
+  const testing::Unhook unhook(site_.source);
   site_.source.produce(b0, 2);
   ASSERT_TRUE(site_.reaches(b0, "FAILED", seconds(60)));
   for (int i = 0; i < 4; ++i) {

@@ -123,6 +123,7 @@ TEST_F(MirrorSourceTest, BatchesOfANewerEpochWaitForMetadata) {
     partition.records =
         ByteChain(join({batch(10, 11, 4, "x"), batch(12, 12, 5, "x"), batch(13, 13, 4, "x")}));
   };
+  const testing::Unhook unhook(site_.source);
   site_.source.append(kT0, Slice::take(batch(10, 11, 4, "x")));
   ASSERT_TRUE(site_.catches_up(kT0, 12));
   end_after_bent = site_.end_of(kT0);
@@ -144,6 +145,7 @@ TEST_F(MirrorSourceTest, AThrottledAnswerMeansSilence) {
     exchange->response.throttle_time_ms = 1'500;
     exchange->response.responses.clear();
   };
+  const testing::Unhook unhook(site_.source);
   ASSERT_TRUE(site_.world.run_until([&] { return throttled_at != env::Instant{}; }, seconds(5)));
   const std::size_t before = site_.source.fetch.seen.size();
   const std::int32_t epoch = site_.source.fetch.seen.back().request.session_epoch;
@@ -174,6 +176,7 @@ TEST_P(MirrorSessionTest, ALostSessionIsOpenedAnew) {
     exchange->response.error_code = GetParam();
     exchange->response.responses.clear();
   };
+  const testing::Unhook unhook(site_.source);
   const std::size_t before = site_.source.fetch.seen.size();
   site_.source.produce(kT0, 5);
   site_.source.produce(kV0, 5);
@@ -243,6 +246,7 @@ TEST_F(MirrorSourceTest, ATopicThatIsAbsentFromAnAnswerIsNotDeleted) {
     ++answers;
     exchange->response.topics.clear();
   };
+  const testing::Unhook unhook(site_.source);
   settle(seconds(100));
   EXPECT_GE(answers, 3);
   site_.source.metadata.hook = nullptr;
@@ -261,6 +265,7 @@ TEST_F(MirrorSourceTest, OneAnswerWithAnOldLeaderChangesNothing) {
     partition.leader_id = kSourceTwo;
     partition.leader_epoch = LeaderEpoch{5};
   };
+  const testing::Unhook unhook(site_.source);
   refresh_soon();
   settle();
   EXPECT_TRUE(bent);

@@ -224,6 +224,7 @@ TEST_F(MirrorTopicsTest, StopIsLegalFromEveryStateWithoutTheSource) {
       }
     }
   };
+  const testing::Unhook unhook(site_.source);
   site_.source.produce(TopicPartition("c", 0), 1);
   ASSERT_TRUE(site_.reaches(TopicPartition("c", 0), "FAILED"));
   site_.source.stop_node(kSourceOne);
