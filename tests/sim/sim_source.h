@@ -173,8 +173,9 @@ class SimSource {
   bool has_topic_ids_ = true;
 };
 
-/// Takes the hooks of a source away when the scope ends. A hook that refers to a test's own variables
-/// needs one, declared after them: the source is asked again while the fixture is taken down.
+/// Takes the hooks of a source away when the scope ends. A hook that refers to a test's own
+/// variables needs one, declared after them: the source is asked again while the fixture is taken
+/// down.
 class Unhook {
  public:
   explicit Unhook(SimSource& source) : source_(source) {}
