@@ -51,7 +51,7 @@ class Broker::Impl {
     start_coordinators();
     if (config_.http_listener) {
       KM_CO_TRY(at, http_->start(*config_.http_listener));
-      http_address_ = at.text();
+      KM_LOG(kInfo, "ops.http_listening", "HTTP at {}", at.text());
     }
     server_->start();
     KM_LOG(kInfo, "app.started", "node {} of cluster {} serves {}", config_.node_id, cluster_id_,
@@ -100,7 +100,6 @@ class Broker::Impl {
     }
     return out;
   }
-  const std::string& http_address() const { return http_address_; }
 
  private:
   Result<void> open_metadata() {
@@ -223,7 +222,6 @@ class Broker::Impl {
   BrokerConfig config_;
   metrics::Registry metrics_;
   std::string cluster_id_;
-  std::string http_address_;
   server::ResolveLogConfig resolve_;
   std::unique_ptr<storage::LogManager> logs_;
   std::unique_ptr<metadata::EmbeddedEngine> engine_;
@@ -242,7 +240,5 @@ Broker::~Broker() = default;
 
 env::Awaitable<Result<void>> Broker::start() { return impl_->start(); }
 env::Awaitable<Result<void>> Broker::stop() { return impl_->stop(); }
-std::vector<std::string> Broker::listeners() const { return impl_->listeners(); }
-std::string Broker::http_address() const { return impl_->http_address(); }
 
 }  // namespace kmirror::app

@@ -95,13 +95,6 @@ env::Awaitable<void> serve(env::Environment& environment, Broker& broker, env::A
                            Result<void>& result) {
   result = co_await broker.start();
   if (result) {
-    for (const std::string& listener : broker.listeners()) {
-      std::printf("listening on %s\n", listener.c_str());
-    }
-    if (!broker.http_address().empty()) {
-      std::printf("http on %s\n", broker.http_address().c_str());
-    }
-    std::fflush(stdout);
     notify("READY=1");
     env::TaskGroup tasks(*environment.loops.front());
     if (const auto limit = watchdog_limit()) {

@@ -178,13 +178,16 @@ std::string ConfigTable::canonical(std::string_view key) const {
 }
 
 const ConfigDef& ConfigTable::nearest(std::string_view key) const {
-  std::size_t best = std::numeric_limits<std::size_t>::max();
+  // Of two names as near, the one as long as what was typed: a letter is mistyped more often than
+  // one is added.
+  using Rank = std::pair<std::size_t, bool>;
+  Rank best(std::numeric_limits<std::size_t>::max(), true);
   const ConfigDef* nearest = &keys_.front();
   for (const auto& [name, index] : by_name_) {
     if (keys_[index].hidden) continue;
-    const std::size_t distance = edit_distance(key, name);
-    if (distance < best) {
-      best = distance;
+    const Rank rank(edit_distance(key, name), name.size() != key.size());
+    if (rank < best) {
+      best = rank;
       nearest = &keys_[index];
     }
   }

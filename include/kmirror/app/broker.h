@@ -5,8 +5,6 @@
 #pragma once
 
 #include <memory>
-#include <string>
-#include <vector>
 
 #include "kmirror/app/config.h"
 #include "kmirror/base/result.h"
@@ -29,10 +27,6 @@ class Broker {
   /// Ends clients' work, then fetchers, coordinators and logs, and leaves the clean-shutdown mark.
   /// Bounded: answers under way get 5 s. Await it on loop 0, once, also after a failed start.
   [[nodiscard]] env::Awaitable<Result<void>> stop();
-  /// "PLAINTEXT://127.0.0.1:9092" of each listener, after start().
-  [[nodiscard]] std::vector<std::string> listeners() const;
-  /// Where the HTTP port listens, after start(); empty if it is off.
-  [[nodiscard]] std::string http_address() const;
 
  private:
   class Impl;

@@ -122,6 +122,8 @@ TEST(BrokerConfigTest, ListenerErrorsSayWhatToDo) {
 
 TEST(BrokerConfigTest, ErrorsNameKeyValueAndRemedy) {
   EXPECT_THAT(error_of("num.io.thread=1"), HasSubstr("did you mean 'num.io.threads'?"));
+  // Of two as near, the one of the same length.
+  EXPECT_THAT(error_of("log.dirz=/x"), HasSubstr("did you mean 'log.dirs'?"));
   EXPECT_THAT(error_of("num.io.threads=many"),
               HasSubstr("bad value 'many' for 'num.io.threads'; allowed: 1 … 1024"));
   EXPECT_THAT(error_of("broker.id=2"), HasSubstr("'broker.id' and 'node.id' are the same"));
