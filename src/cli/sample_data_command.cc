@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t kRecordsPerBatch = 300;
 constexpr std::int64_t kDefaultRecords = 302'400;
-constexpr std::chrono::seconds kCleanerPatience{45};
+constexpr std::chrono::seconds kCleanerPatience{20};
 constexpr std::chrono::milliseconds kCleanerPoll{500};
 constexpr std::chrono::seconds kLeaderPatience{30};
 constexpr std::chrono::milliseconds kLeaderPoll{50};
