@@ -35,7 +35,12 @@ void append_utf8(std::string& out, unsigned code) {
     out += static_cast<char>(0xc0 | (code >> 6));
     out += static_cast<char>(0x80 | (code & 0x3f));
   } else {
-    out += static_cast<char>(0xe0 | (code >> 12));
+    if (code < 0x10000) {
+      out += static_cast<char>(0xe0 | (code >> 12));
+    } else {
+      out += static_cast<char>(0xf0 | (code >> 18));
+      out += static_cast<char>(0x80 | ((code >> 12) & 0x3f));
+    }
     out += static_cast<char>(0x80 | ((code >> 6) & 0x3f));
     out += static_cast<char>(0x80 | (code & 0x3f));
   }
@@ -82,8 +87,16 @@ Result<std::string> unescape(std::string_view text, int line) {
         break;
       case 'u': {
         KM_TRY(code, hex_code(text.substr(i + 1, 4), line));
-        append_utf8(out, code);
         i += 4;
+        // Java's characters are UTF-16: a pair of surrogates is one code point.
+        if (code >= 0xd800 && code < 0xdc00 && text.substr(i + 1, 2) == "\\u") {
+          KM_TRY(low, hex_code(text.substr(i + 3, 4), line));
+          if (low >= 0xdc00 && low < 0xe000) {
+            code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
+            i += 6;
+          }
+        }
+        append_utf8(out, code);
         break;
       }
       default:

@@ -21,6 +21,7 @@ TEST(Properties, SeparatorsBlanksAndEscapes) {
   EXPECT_EQ(one("a"), P("a", ""));
   EXPECT_EQ(one("a\\=b = c=d"), P("a=b", "c=d"));
   EXPECT_EQ(one("k = tab\\tend\\u00e9\\\\"), P("k", "tab\tend\xc3\xa9\\"));
+  EXPECT_EQ(one("k = \\ud83d\\ude00"), P("k", "\xf0\x9f\x98\x80"));
   EXPECT_EQ(one("k = a,\\\n     b"), P("k", "a,b"));
 }
 
